@@ -1,0 +1,20 @@
+# Finds CUDA or leaves it out, as TANDEM_CUDA says; sets TANDEM_HAVE_CUDA.
+set(TANDEM_HAVE_CUDA OFF)
+if(TANDEM_CUDA STREQUAL "OFF")
+  return()
+endif()
+
+# `native` fails where there is no GPU, and wgmma needs the architecture-specific 90a.
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  set(CMAKE_CUDA_ARCHITECTURES "90a-real;75-virtual" CACHE STRING "CUDA architectures")
+endif()
+include(CheckLanguage)
+check_language(CUDA)
+if(CMAKE_CUDA_COMPILER)
+  enable_language(CUDA)
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Static)  # a program starts on a machine without any CUDA library
+  set(TANDEM_HAVE_CUDA ON)
+elseif(TANDEM_CUDA STREQUAL "ON")
+  message(FATAL_ERROR "TANDEM_CUDA=ON, but no CUDA compiler was found; install the CUDA toolkit or set CMAKE_CUDA_COMPILER")
+endif()
+message(STATUS "Tandem: GPU backend ${TANDEM_HAVE_CUDA}")
