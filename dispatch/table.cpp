@@ -15,7 +15,7 @@ namespace dispatch {
 
 std::vector<backend_descriptor const*> const& backends() {
   static std::vector<backend_descriptor const*> const all = {
-      &cpu::descriptor(),   &gpu::descriptor(),      &simt::descriptor(),  &reference::oracle(),
+      &cpu::descriptor(),  &gpu::descriptor(),     &simt::descriptor(),  &reference::oracle(),
       &reference::eigen(), &reference::openblas(), &reference::cublas(),
   };
   return all;

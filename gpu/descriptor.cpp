@@ -4,7 +4,8 @@
 namespace tandem::gpu {
 
 backend_descriptor const& descriptor() {
-  static backend_descriptor const d{.backend = backend::gpu, .unavailable = {}, .version = {}, .scale = {}, .kernels = {}};
+  static backend_descriptor const d{
+      .backend = backend::gpu, .unavailable = {}, .version = {}, .scale = {}, .kernels = {}};
   return d;
 }
 

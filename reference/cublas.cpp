@@ -3,7 +3,8 @@
 namespace tandem::reference {
 
 backend_descriptor const& cublas() {
-  static backend_descriptor const d{.backend = backend::cublas, .unavailable = {}, .version = {}, .scale = {}, .kernels = {}};
+  static backend_descriptor const d{
+      .backend = backend::cublas, .unavailable = {}, .version = {}, .scale = {}, .kernels = {}};
   return d;
 }
 

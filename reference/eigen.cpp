@@ -1,9 +1,75 @@
+// The Eigen adapter: matrix products through Eigen::Map.
+#include <Eigen/Core>
+
 #include "reference/descriptors.hpp"
+#include "reference/rows.hpp"
 
 namespace tandem::reference {
+namespace {
+
+template <class T, int Order>
+using matrix_map =
+    Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Order>, Eigen::Unaligned, Eigen::OuterStride<>>;
+template <class T, int Order>
+using const_matrix_map =
+    Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Order> const, Eigen::Unaligned, Eigen::OuterStride<>>;
+
+template <class T, class A, class B>
+void multiply(problem const& p, A const& a, B const& b) {
+  matrix_map<T, Eigen::RowMajor> c(static_cast<T*>(p.c), p.m, p.n, Eigen::OuterStride<>(p.ldc));
+  auto const alpha = static_cast<T>(p.alpha);
+  if (p.beta == 0) {
+    c.noalias() = alpha * a * b;
+  } else {
+    c *= static_cast<T>(p.beta);
+    c.noalias() += alpha * a * b;
+  }
+}
+
+// A transposed operand is the same memory seen column-major.
+template <class T, class A>
+void with_b(problem const& p, A const& a) {
+  auto const* const data = static_cast<T const*>(p.b);
+  if (p.trans_b)
+    multiply<T>(p, a, const_matrix_map<T, Eigen::ColMajor>(data, p.k, p.n, Eigen::OuterStride<>(p.ldb)));
+  else
+    multiply<T>(p, a, const_matrix_map<T, Eigen::RowMajor>(data, p.k, p.n, Eigen::OuterStride<>(p.ldb)));
+}
+
+template <class T>
+void run(problem const& p, execution const&) {
+  auto const* const data = static_cast<T const*>(p.a);
+  if (p.trans_a)
+    with_b<T>(p, const_matrix_map<T, Eigen::ColMajor>(data, p.m, p.k, Eigen::OuterStride<>(p.lda)));
+  else
+    with_b<T>(p, const_matrix_map<T, Eigen::RowMajor>(data, p.m, p.k, Eigen::OuterStride<>(p.lda)));
+}
+
+template <class T>
+void run_axpy(axpy_problem const& p, execution const&) {
+  using vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
+  using stride = Eigen::InnerStride<>;
+  Eigen::Map<vector const, Eigen::Unaligned, stride> const x(static_cast<T const*>(p.x), p.n, stride(p.stride_x));
+  Eigen::Map<vector, Eigen::Unaligned, stride> y(static_cast<T*>(p.y), p.n, stride(p.stride_y));
+  y += static_cast<T>(p.alpha) * x;
+}
+
+std::string version() {
+  return "Eigen " + std::to_string(EIGEN_WORLD_VERSION) + "." + std::to_string(EIGEN_MAJOR_VERSION) + "." +
+         std::to_string(EIGEN_MINOR_VERSION) + " built for " + Eigen::SimdInstructionSetsInUse();
+}
+
+}  // namespace
 
 backend_descriptor const& eigen() {
-  static backend_descriptor const d{.backend = backend::eigen, .unavailable = {}, .version = {}, .scale = {}, .kernels = {}};
+  static backend_descriptor const d{.backend = backend::eigen,
+                                    .unavailable = {},
+                                    .version = version,
+                                    .scale = {},
+                                    .kernels = {gemm_row(backend::eigen, dtype::f32, 5e9, run<float>),
+                                                gemm_row(backend::eigen, dtype::f64, 5e9, run<double>),
+                                                axpy_row(backend::eigen, dtype::f32, run_axpy<float>),
+                                                axpy_row(backend::eigen, dtype::f64, run_axpy<double>)}};
   return d;
 }
 

@@ -4,7 +4,8 @@
 namespace tandem::simt {
 
 backend_descriptor const& descriptor() {
-  static backend_descriptor const d{.backend = backend::simt, .unavailable = {}, .version = {}, .scale = {}, .kernels = {}};
+  static backend_descriptor const d{
+      .backend = backend::simt, .unavailable = {}, .version = {}, .scale = {}, .kernels = {}};
   return d;
 }
 

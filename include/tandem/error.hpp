@@ -10,6 +10,7 @@ enum class errc {
   null_data,          ///< a null pointer for a view that has elements
   negative_size,      ///< rows, cols or size below zero
   leading_dimension,  ///< ld smaller than a row (row_major) or a column (col_major)
+  misaligned,         ///< data that is not at a multiple of the element size
   zero_stride,        ///< an output vector whose elements coincide
   size_mismatch,      ///< the operands' sizes do not fit each other
   overlap,            ///< the output shares an element with an input

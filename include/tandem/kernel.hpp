@@ -53,9 +53,9 @@ struct execution {
 /// One level of a tiling: the problem's share that one unit of this level works on. An edge of 0 means that the
 /// dimension is not cut at this level.
 struct tile_level {
-  std::string name;          ///< "block", "warp", "thread"; "jc", "pc", "ic", "register"
+  std::string name;  ///< "block", "warp", "thread"; "jc", "pc", "ic", "register"
   std::int64_t m = 0, n = 0, k = 0;
-  std::string memory;        ///< where the tile's operands are kept: "L2", "shared", "registers", …
+  std::string memory;  ///< where the tile's operands are kept: "L2", "shared", "registers", …
 };
 
 /// The tiling of one problem, outermost level first; no levels when a kernel does not say.
@@ -68,9 +68,9 @@ struct kernel {
   std::string name;  ///< backend.technique.dtype[.tile]
   tandem::backend backend = tandem::backend::automatic;
   tandem::dtype dtype = tandem::dtype::f32;
-  bool host = true;           ///< takes operands in host memory
-  bool device = false;        ///< takes operands in device memory
-  double flop_budget = 1e9;   ///< the largest problem, in flop, that a default check gives this kernel
+  bool host = true;          ///< takes operands in host memory
+  bool device = false;       ///< takes operands in device memory
+  double flop_budget = 1e9;  ///< the largest problem, in flop, that a default check gives this kernel
 
   /// Why this machine cannot run it; empty when it can. Unset: it always can.
   std::function<std::string()> unavailable;

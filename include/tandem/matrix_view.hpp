@@ -36,8 +36,12 @@ class matrix_view {
 
   /// The transposed matrix over the same data: rows and cols swapped, the other layout.
   constexpr matrix_view transposed() const noexcept {
-    return {data_, cols_, rows_, ld_,
-            layout_ == tandem::layout::row_major ? tandem::layout::col_major : tandem::layout::row_major, memory_};
+    return {data_,
+            cols_,
+            rows_,
+            ld_,
+            layout_ == tandem::layout::row_major ? tandem::layout::col_major : tandem::layout::row_major,
+            memory_};
   }
 
  private:

@@ -32,9 +32,7 @@ std::string_view to_string(dtype) noexcept;
 std::string_view to_string(operation) noexcept;
 
 /// Bytes of one element.
-constexpr std::size_t size_of(dtype type) noexcept {
-  return type == dtype::f64 ? 8 : type == dtype::f32 ? 4 : 2;
-}
+constexpr std::size_t size_of(dtype type) noexcept { return type == dtype::f64 ? 8 : type == dtype::f32 ? 4 : 2; }
 
 template <class T>
 concept element = std::same_as<T, float> || std::same_as<T, double>;

@@ -14,7 +14,9 @@ static_assert(!std::is_convertible_v<matrix_view<float const>, matrix_view<float
 static_assert(!std::is_convertible_v<matrix_view<float>, matrix_view<double const>>);
 
 template <class A, class B, class C>
-concept multiplies = requires(matrix_view<A> a, matrix_view<B> b, matrix_view<C> c) { tandem::gemm(a, b, c); };
+concept multiplies = requires(matrix_view<A> a, matrix_view<B> b, matrix_view<C> c) {
+  tandem::gemm(a, b, c);
+};
 
 static_assert(multiplies<float, float const, float>);
 static_assert(multiplies<double const, double, double>);

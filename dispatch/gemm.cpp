@@ -1,0 +1,97 @@
+// gemm: check, canonicalise, settle the degenerate cases, choose a row, run it.
+#include <tandem/gemm.hpp>
+
+#include <utility>
+
+#include <fmt/format.h>
+#include <tandem/error.hpp>
+#include <tandem/kernel.hpp>
+
+#include "dispatch/check.hpp"
+#include "dispatch/select.hpp"
+#include "dispatch/table.hpp"
+
+namespace tandem {
+namespace {
+
+template <class T>
+dispatch::matrix_operand erase(matrix_view<T> const& v) {
+  return {v.data(), v.rows(), v.cols(), v.ld(), v.layout(), v.memory()};
+}
+
+// Row-major C; where C is column-major, C^T = B^T A^T is the same product with a row-major result.
+template <class T>
+problem canonical(matrix_view<T const> a, matrix_view<T const> b, matrix_view<T> c, gemm_options const& options) {
+  if (c.layout() == layout::col_major) return canonical<T>(b.transposed(), a.transposed(), c.transposed(), options);
+  return {.dtype = dtype_of<T>,
+          .memory = c.memory(),
+          .m = c.rows(),
+          .n = c.cols(),
+          .k = a.cols(),
+          .alpha = static_cast<double>(static_cast<T>(options.alpha)),
+          .a = a.data(),
+          .lda = a.ld(),
+          .trans_a = a.layout() == layout::col_major,
+          .b = b.data(),
+          .ldb = b.ld(),
+          .trans_b = b.layout() == layout::col_major,
+          .beta = static_cast<double>(static_cast<T>(options.beta)),
+          .c = c.data(),
+          .ldc = c.ld()};
+}
+
+// True when no product is left to compute: C has no elements, or C = beta C, which is done here.
+bool settle_degenerate(problem const& p, execution const& how) {
+  if (p.m == 0 || p.n == 0) return true;
+  if (p.k != 0 && p.alpha != 0) return false;
+  if (p.beta != 1) dispatch::find_backend(p.memory == memory::host ? backend::cpu : backend::gpu).scale(p, how);
+  return true;
+}
+
+template <class T>
+problem checked(matrix_view<T const> a, matrix_view<T const> b, matrix_view<T> c, gemm_options const& options) {
+  dispatch::check_gemm(erase(a), erase(b), erase(c), dtype_of<T>);
+  return canonical<T>(a, b, c, options);
+}
+
+template <class T>
+void multiply(matrix_view<T const> a, matrix_view<T const> b, matrix_view<T> c, gemm_options const& options) {
+  problem const p = checked<T>(a, b, c, options);
+  auto const& row = dispatch::select({operation::gemm, dtype_of<T>, p.memory, options.backend, options.kernel, &p});
+  execution const how{.stream = options.stream, .threads = 0};
+  if (!settle_degenerate(p, how)) row.run(p, how);
+}
+
+template <class T>
+void multiply_with(kernel const& row, matrix_view<T const> a, matrix_view<T const> b, matrix_view<T> c,
+                   gemm_options const& options, int threads) {
+  problem const p = checked<T>(a, b, c, options);
+  dispatch::check_row(row, operation::gemm, dtype_of<T>, p.memory);
+  if (auto reason = row.refuses ? row.refuses(p) : std::string(); !reason.empty())
+    throw error(errc::unsupported, fmt::format("{}: {}", row.name, reason));
+  execution const how{.stream = options.stream, .threads = threads};
+  if (!settle_degenerate(p, how)) row.run(p, how);
+}
+
+}  // namespace
+
+void gemm(matrix_view<float const> a, matrix_view<float const> b, matrix_view<float> c, gemm_options const& options) {
+  multiply<float>(a, b, c, options);
+}
+
+void gemm(matrix_view<double const> a, matrix_view<double const> b, matrix_view<double> c,
+          gemm_options const& options) {
+  multiply<double>(a, b, c, options);
+}
+
+void gemm_with(kernel const& row, matrix_view<float const> a, matrix_view<float const> b, matrix_view<float> c,
+               gemm_options const& options, int threads) {
+  multiply_with<float>(row, a, b, c, options, threads);
+}
+
+void gemm_with(kernel const& row, matrix_view<double const> a, matrix_view<double const> b, matrix_view<double> c,
+               gemm_options const& options, int threads) {
+  multiply_with<double>(row, a, b, c, options, threads);
+}
+
+}  // namespace tandem

@@ -1,0 +1,133 @@
+// Choosing a row: by full name, by technique, or the backend's cheapest. Nothing is ever replaced silently.
+#include "dispatch/select.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <tandem/error.hpp>
+
+#include "dispatch/table.hpp"
+
+namespace tandem::dispatch {
+namespace {
+
+struct kernel_name {
+  std::string_view text;
+  char const* origin;  // for messages
+};
+
+bool is_named(kernel const& row, std::string_view name) { return row.name == name || row.technique() == name; }
+
+// TANDEM_KERNEL applies where the call names none. One that names kernels of the other operation alone is not meant
+// for this call; one that names nothing at all is a mistake and is kept, so that it is reported.
+kernel_name wanted_name(request const& wanted) {
+  if (!wanted.kernel.empty()) return {wanted.kernel, ""};
+  char const* const env = std::getenv("TANDEM_KERNEL");
+  if (env == nullptr || *env == '\0') return {};
+  bool other = false;
+  for (auto const& row : kernel_table())
+    if (is_named(row, env)) {
+      if (row.operation() == wanted.operation) return {env, " (from TANDEM_KERNEL)"};
+      other = true;
+    }
+  return other ? kernel_name{} : kernel_name{env, " (from TANDEM_KERNEL)"};
+}
+
+std::string techniques(tandem::backend id, operation op) {
+  std::set<std::string> names;
+  for (auto const& row : find_backend(id).kernels)
+    if (row.operation() == op) names.insert(row.technique());
+  return names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+[[noreturn]] void throw_unknown(kernel_name name, tandem::backend id, operation op) {
+  std::set<std::string_view> elsewhere;
+  for (auto const& row : kernel_table())
+    if (row.operation() == op && row.technique() == name.text) elsewhere.insert(to_string(row.backend));
+  throw error(errc::unknown_kernel, fmt::format("backend {} has no {} kernel '{}'{}; it has: {}{}", to_string(id),
+                                                to_string(op), name.text, name.origin, techniques(id, op),
+                                                elsewhere.empty() ? ""
+                                                                  : fmt::format("; '{}' is of backend {}", name.text,
+                                                                                fmt::join(elsewhere, ", "))));
+}
+
+std::string refusal(kernel const& row, request const& wanted) {
+  return wanted.gemm != nullptr && row.refuses ? row.refuses(*wanted.gemm) : std::string();
+}
+
+double cost(kernel const& row, request const& wanted) {
+  return wanted.gemm != nullptr && row.cost ? row.cost(*wanted.gemm) : std::numeric_limits<double>::max();
+}
+
+// The cheapest of the candidates that can run; if none can, the first one's reason is the error's.
+kernel const& cheapest(std::vector<kernel const*> const& candidates, request const& wanted) {
+  kernel const* best = nullptr;
+  double best_cost = 0;
+  for (auto const* row : candidates) {
+    if (!unavailable(*row).empty() || !refusal(*row, wanted).empty()) continue;
+    double const c = cost(*row, wanted);
+    if (best == nullptr || c < best_cost) best = row, best_cost = c;
+  }
+  if (best != nullptr) return *best;
+  auto const& first = *candidates.front();
+  if (auto reason = unavailable(first); !reason.empty())
+    throw error(errc::unavailable, fmt::format("{}: {}", first.name, reason));
+  throw error(errc::unsupported, fmt::format("{}: {}", first.name, refusal(first, wanted)));
+}
+
+void check_memory(kernel const& row, tandem::memory where) {
+  if (where == memory::host ? !row.host : !row.device)
+    throw error(errc::mixed_memory,
+                fmt::format("{} cannot reach the views: they are in {} memory", row.name, to_string(where)));
+}
+
+}  // namespace
+
+void check_row(kernel const& row, operation op, dtype type, memory where) {
+  if (row.operation() != op)
+    throw error(errc::unknown_kernel,
+                fmt::format("{} computes {}, not {}", row.name, to_string(row.operation()), to_string(op)));
+  if (row.dtype != type)
+    throw error(errc::unknown_kernel,
+                fmt::format("{} takes {}, the views hold {}", row.name, to_string(row.dtype), to_string(type)));
+  check_memory(row, where);
+  if (auto reason = unavailable(row); !reason.empty())
+    throw error(errc::unavailable, fmt::format("{}: {}", row.name, reason));
+}
+
+kernel const& select(request const& wanted) {
+  auto const name = wanted_name(wanted);
+  if (auto const* row = name.text.empty() ? nullptr : find_kernel(name.text)) {
+    if (wanted.backend != backend::automatic && wanted.backend != row->backend)
+      throw error(errc::unknown_kernel,
+                  fmt::format("kernel {}{} is not of backend {}", name.text, name.origin, to_string(wanted.backend)));
+    check_row(*row, wanted.operation, wanted.dtype, wanted.memory);
+    if (auto reason = refusal(*row, wanted); !reason.empty())
+      throw error(errc::unsupported, fmt::format("{}: {}", row->name, reason));
+    return *row;
+  }
+
+  auto const id = wanted.backend != backend::automatic ? wanted.backend
+                  : wanted.memory == memory::host      ? backend::cpu
+                                                       : backend::gpu;
+  std::vector<kernel const*> candidates;
+  for (auto const& row : find_backend(id).kernels)
+    if (row.operation() == wanted.operation && row.dtype == wanted.dtype &&
+        (name.text.empty() ? row.cost != nullptr || wanted.gemm == nullptr : row.technique() == name.text))
+      candidates.push_back(&row);
+  if (candidates.empty()) {
+    if (!name.text.empty()) throw_unknown(name, id, wanted.operation);
+    throw error(errc::unavailable, fmt::format("backend {} has no {} kernel for {}", to_string(id),
+                                               to_string(wanted.operation), to_string(wanted.dtype)));
+  }
+  check_memory(*candidates.front(), wanted.memory);
+  return cheapest(candidates, wanted);
+}
+
+}  // namespace tandem::dispatch

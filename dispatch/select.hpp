@@ -1,0 +1,26 @@
+// Which row of the table a call gets.
+#pragma once
+
+#include <string_view>
+
+#include <tandem/kernel.hpp>
+
+namespace tandem::dispatch {
+
+/// What a caller asks for.
+struct request {
+  tandem::operation operation;
+  tandem::dtype dtype;
+  tandem::memory memory;    ///< of the views
+  tandem::backend backend;  ///< automatic: cpu for host views, gpu for device views
+  std::string_view kernel;  ///< a full name, a technique, or empty: TANDEM_KERNEL, if that names this operation
+  problem const* gemm;      ///< the problem that the row has to take; null for axpy
+};
+
+/// The row named, or the cheapest that fits. Throws unknown_kernel, unavailable, mixed_memory or unsupported.
+kernel const& select(request const& wanted);
+
+/// Throws unless the row can run on this machine, on views in this memory, on this element type.
+void check_row(kernel const& row, operation op, dtype type, memory where);
+
+}  // namespace tandem::dispatch
