@@ -41,7 +41,7 @@ struct run {
 /// A kernel that turned out to be unavailable, and on which memory.
 using absent_kernels = std::set<std::pair<std::string, tandem::memory>>;
 
-// Only the values are of interest here: alpha and beta as the element type rounds them.
+// As a kernel sees it: alpha and beta are values of the element type.
 template <element T>
 test_case rounded(test_case t) {
   t.alpha = static_cast<double>(static_cast<T>(t.alpha));
@@ -50,6 +50,16 @@ test_case rounded(test_case t) {
 }
 
 bool reads_operands(test_case const& t) { return t.alpha != 0 && t.k != 0; }
+
+/// The kernel's tiling of t; none where it does not say or throws, which `tile_shapes` reports.
+tandem::plan plan_of(kernel const& row, test_case const& t) {
+  if (!row.plan) return {};
+  try {
+    return row.plan(canonical(t));
+  } catch (...) {
+    return {};
+  }
+}
 
 /// What C is to be, computed once a problem: rows of the oracle, and Freivalds' right-hand side where it decides.
 template <element T>
@@ -111,8 +121,7 @@ class expectation {
   std::vector<std::int64_t> sample(std::int64_t count, std::span<run const> runs) const {
     std::vector<std::int64_t> wanted{0, t_.m - 1};
     for (auto const& r : runs) {
-      if (!r.row->plan) continue;
-      for (auto const& level : r.row->plan(canonical(t_)).levels) {
+      for (auto const& level : plan_of(*r.row, t_).levels) {
         std::int64_t const edge = t_.layout_c == layout::row_major ? level.m : level.n;
         if (edge <= 0 || edge >= t_.m) continue;
         std::int64_t const last = (t_.m - 1) / edge * edge;
@@ -393,7 +402,7 @@ class problem_check {
       out.verdict = verdict::fail;
       out.reason = fmt::format("{}, after it threw: {}", damage, out.reason);
     }
-    if (out.verdict == verdict::fail && r.row->plan) out.plan = r.row->plan(canonical(t_));
+    if (out.verdict == verdict::fail) out.plan = plan_of(*r.row, t_);
     if (r.peer && out.verdict == verdict::pass) peers_.push_back({r.row->name, got_});
     if (r.reported) results_.push_back(std::move(out));
   }
