@@ -1,11 +1,37 @@
-// The SIMT backend's rows.
+// The SIMT backend's rows: every row of the GPU's table, run by the executor on host memory.
 #include "gpu/simt/descriptor.hpp"
 
+#include "gpu/describe.hpp"
+#include "gpu/simt/plain.hpp"
+
 namespace tandem::simt {
+namespace {
+
+gpu::row_table const& rows() {
+  auto const* const fma = plain_fma_rows();
+  return fma != nullptr ? *fma : plain_rows();
+}
+
+}  // namespace
 
 backend_descriptor const& descriptor() {
   static backend_descriptor const d{
-      .backend = backend::simt, .unavailable = {}, .version = {}, .scale = {}, .kernels = {}};
+      .backend = backend::simt,
+      .unavailable = {},
+      .version =
+          [] {
+            return std::string("GPU kernels on the CPU, plain mode, fma by ") +
+                   (plain_fma_rows() != nullptr ? "hardware" : "the C library");
+          },
+      .scale = {},
+      .kernels = gpu::describe(
+          rows(), {.backend = backend::simt,
+                   .device = false,
+                   .flop_budget = 1e8,  // a tenth of a second, some seconds under a sanitizer
+                   .parallel_blocks = [] { return 1; },
+                   .run = [](gpu::gemm_row const& row, problem const& p, execution const&) { row.launch(p, nullptr); },
+                   .run_axpy = [](gpu::axpy_row const& row, axpy_problem const& p,
+                                  execution const&) { row.launch(p, nullptr); }})};
   return d;
 }
 

@@ -1,0 +1,26 @@
+// y = alpha x + y, one fused multiply-add an element. Bound by memory: neighbouring threads take neighbouring elements,
+// and a grid of bounded size steps over vectors of any length.
+#pragma once
+
+#include "gpu/kernels/operands.cuh"
+
+namespace TANDEM_KERNEL_NAMESPACE {
+
+template <class T>
+__global__ void __launch_bounds__(256)
+    axpy(std::int64_t n, T alpha, T const* x, std::int64_t stride_x, T* y, std::int64_t stride_y) {
+  std::int64_t const step = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += step)
+    y[i * stride_y] = fma(alpha, x[i * stride_x], y[i * stride_y]);
+}
+
+template <class T>
+void launch_axpy(axpy_problem const& p, CUstream_st* stream) {
+  constexpr int threads = 256;
+  constexpr std::int64_t max_blocks = 4096;  // several blocks for each multiprocessor of any GPU
+  std::int64_t const blocks = tiles(p.n, threads);
+  launch(axpy<T>, dim3(static_cast<unsigned>(blocks < max_blocks ? blocks : max_blocks)), dim3(threads), 0, stream, p.n,
+         static_cast<T>(p.alpha), static_cast<T const*>(p.x), p.stride_x, static_cast<T*>(p.y), p.stride_y);
+}
+
+}  // namespace TANDEM_KERNEL_NAMESPACE

@@ -1,0 +1,112 @@
+// Removes the shared-memory reads of `smem_tile`, two for each multiply-add: a thread keeps a tm x tn tile of C in
+// registers, reads tm + tn values a step of k, and makes tm * tn multiply-adds of them, an outer product.
+#pragma once
+
+#include "gpu/kernels/operands.cuh"
+
+namespace TANDEM_KERNEL_NAMESPACE {
+
+/// The 16 bytes that one shared-memory access of a thread can bring.
+template <class T>
+struct shared_vector;
+template <>
+struct shared_vector<float> {
+  using type = float4;
+};
+template <>
+struct shared_vector<double> {
+  using type = double2;
+};
+
+/// A row of a tile in shared memory has 16 bytes of padding after every 128: threads that read 32 or 64 bytes each, side
+/// by side, then fall into different banks, and so do the steps of k that an operand contiguous in k writes at once.
+template <class T>
+__host__ __device__ constexpr int padded(int x) {
+  return x + x / (128 / int{sizeof(T)}) * (16 / int{sizeof(T)});
+}
+
+/// Copies rows [x0, x0 + bx) of an operand, steps [p0, p0 + bk) of k, to a tile of shared memory, with 0 outside
+/// extent x k. Neighbouring threads run along the operand's rows in memory.
+template <class T, int bx, int bk, int threads, bool contiguous_in_k, int pitch>
+__device__ __forceinline__ void load_tile(T (&smem)[bk][pitch], T const* operand, std::int64_t ld, std::int64_t extent,
+                                          std::int64_t k, std::int64_t x0, std::int64_t p0) {
+  static_assert(bx * bk % threads == 0, "every thread loads the same number of elements");
+#pragma unroll
+  for (int i = 0; i < bx * bk / threads; ++i) {
+    int const e = static_cast<int>(threadIdx.x) + i * threads;
+    int const x = contiguous_in_k ? e / bk : e % bx;
+    int const p = contiguous_in_k ? e % bk : e / bx;
+    bool const inside = x0 + x < extent && p0 + p < k;
+    std::int64_t const at = contiguous_in_k ? (x0 + x) * ld + p0 + p : (p0 + p) * ld + x0 + x;
+    smem[p][padded<T>(x)] = inside ? operand[at] : T{0};
+  }
+}
+
+/// Reads `count` neighbours of a tile's row, 16 bytes an access.
+template <class T, int count>
+__device__ __forceinline__ void read_fragment(T (&fragment)[count], T const* row, int x) {
+  using vector = typename shared_vector<T>::type;
+  constexpr int width = sizeof(vector) / sizeof(T);
+  static_assert(count % width == 0, "whole vectors");
+#pragma unroll
+  for (int i = 0; i < count; i += width) {
+    vector const v = *reinterpret_cast<vector const*>(row + padded<T>(x + i));
+    fragment[i] = v.x;
+    fragment[i + 1] = v.y;
+    if constexpr (width == 4) {
+      fragment[i + 2] = v.z;
+      fragment[i + 3] = v.w;
+    }
+  }
+}
+
+template <class T, int bm, int bn, int bk, int tm, int tn, bool trans_a, bool trans_b>
+__global__ void __launch_bounds__(bm / tm*(bn / tn)) thread_tile(gemm_operands<T> g) {
+  static_assert(bm % tm == 0 && bn % tn == 0, "a block holds whole thread tiles");
+  static_assert(bm * sizeof(T) % 128 == 0 && bn * sizeof(T) % 128 == 0, "the padding counts whole 128 bytes");
+  constexpr int threads_n = bn / tn, threads = bm / tm * threads_n;
+  constexpr int pitch_a = padded<T>(bm - 1) + 1, pitch_b = padded<T>(bn - 1) + 1;
+  __shared__ __align__(16) T smem_a[bk][pitch_a];  // (bk, bm), padded
+  __shared__ __align__(16) T smem_b[bk][pitch_b];  // (bk, bn), padded
+  int const i_thread = static_cast<int>(threadIdx.x) / threads_n * tm;
+  int const j_thread = static_cast<int>(threadIdx.x) % threads_n * tn;
+
+  for (std::int64_t tile_m = blockIdx.y; tile_m < tiles(g.m, bm); tile_m += gridDim.y) {
+    std::int64_t const i0 = tile_m * bm, j0 = std::int64_t{blockIdx.x} * bn;
+    T acc[tm][tn] = {};  // (tm, tn)
+    for (std::int64_t p0 = 0; p0 < g.k; p0 += bk) {
+      load_tile<T, bm, bk, threads, !trans_a>(smem_a, g.a, g.lda, g.m, g.k, i0, p0);
+      load_tile<T, bn, bk, threads, trans_b>(smem_b, g.b, g.ldb, g.n, g.k, j0, p0);
+      __syncthreads();
+#pragma unroll
+      for (int p = 0; p < bk; ++p) {
+        T a[tm], b[tn];  // (tm), (tn)
+        read_fragment(a, smem_a[p], i_thread);
+        read_fragment(b, smem_b[p], j_thread);
+#pragma unroll
+        for (int i = 0; i < tm; ++i)
+#pragma unroll
+          for (int j = 0; j < tn; ++j) acc[i][j] = fma(a[i], b[j], acc[i][j]);
+      }
+      __syncthreads();
+    }
+#pragma unroll
+    for (int i = 0; i < tm; ++i)
+#pragma unroll
+      for (int j = 0; j < tn; ++j) {
+        std::int64_t const row = i0 + i_thread + i, col = j0 + j_thread + j;
+        if (row < g.m && col < g.n) write_result(g.c[row * g.ldc + col], g.alpha, acc[i][j], g.beta);
+      }
+  }
+}
+
+template <class T, int bm, int bn, int bk, int tm, int tn>
+void launch_thread_tile(problem const& p, CUstream_st* stream) {
+  auto const kernel = p.trans_a ? (p.trans_b ? thread_tile<T, bm, bn, bk, tm, tn, true, true>
+                                             : thread_tile<T, bm, bn, bk, tm, tn, true, false>)
+                                : (p.trans_b ? thread_tile<T, bm, bn, bk, tm, tn, false, true>
+                                             : thread_tile<T, bm, bn, bk, tm, tn, false, false>);
+  launch(kernel, tile_grid(p.m, p.n, bm, bn), dim3(bm / tm * (bn / tn)), 0, stream, operands_of<T>(p));
+}
+
+}  // namespace TANDEM_KERNEL_NAMESPACE

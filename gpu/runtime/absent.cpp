@@ -1,0 +1,54 @@
+// The device runtime of a build without CUDA: it says so, and every other call throws.
+#include <tandem/error.hpp>
+
+#include "gpu/row.hpp"
+#include "gpu/runtime/device.hpp"
+#include "gpu/runtime/staging.hpp"
+#include "gpu/simt/plain.hpp"
+
+namespace tandem::gpu {
+namespace {
+
+[[noreturn]] void refuse() { throw error(errc::unavailable, "gpu: " + unavailable()); }
+
+void refuse_scale(problem const&, CUstream_st*) { refuse(); }
+
+}  // namespace
+
+std::string unavailable() { return "built without CUDA"; }
+std::string device_name() { return {}; }
+int multiprocessors() { return 0; }
+
+// The rows are listed all the same, by the executor's compilation of the table; nobody gets to launch them.
+row_table const& device_rows() {
+  static row_table const table = [] {
+    auto rows = simt::plain_rows();
+    rows.scale = refuse_scale;
+    return rows;
+  }();
+  return table;
+}
+
+device_buffer::device_buffer(std::size_t) { refuse(); }
+device_buffer::~device_buffer() = default;
+device_buffer::device_buffer(device_buffer&&) noexcept = default;
+device_buffer& device_buffer::operator=(device_buffer&&) noexcept = default;
+
+void copy_to_device(void*, void const*, std::size_t, CUstream_st*) { refuse(); }
+void copy_to_host(void*, void const*, std::size_t, CUstream_st*) { refuse(); }
+void synchronize(CUstream_st*) { refuse(); }
+
+stream::stream() { refuse(); }
+stream::~stream() = default;
+
+event::event() { refuse(); }
+event::~event() = default;
+void event::record(CUstream_st*) { refuse(); }
+double event::since(event const&) const { refuse(); }
+
+void run_staged(problem const&, CUstream_st*, std::function<void(problem const&, CUstream_st*)> const&) { refuse(); }
+void run_staged(axpy_problem const&, CUstream_st*, std::function<void(axpy_problem const&, CUstream_st*)> const&) {
+  refuse();
+}
+
+}  // namespace tandem::gpu

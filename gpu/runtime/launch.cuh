@@ -1,0 +1,48 @@
+// How kernels start on the device, and their dynamic shared memory; the SIMT executor's side is gpu/simt/words.hpp.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include <cuda_runtime.h>
+
+#include "gpu/runtime/check.hpp"
+
+namespace TANDEM_KERNEL_NAMESPACE {
+
+/// The block's dynamic shared memory. One array of bytes for every T: arrays of one name and two types would collide.
+template <class T>
+__device__ T* dynamic_shared() {
+  extern __shared__ __align__(128) unsigned char tandem_dynamic_shared[];
+  return reinterpret_cast<T*>(tandem_dynamic_shared);
+}
+
+inline std::string describe_launch(dim3 grid, dim3 block, std::size_t dynamic_bytes) {
+  auto const size = [](dim3 d) { return std::to_string(d.x) + "x" + std::to_string(d.y) + "x" + std::to_string(d.z); };
+  return "launch of grid " + size(grid) + ", block " + size(block) + ", " + std::to_string(dynamic_bytes) +
+         " bytes of dynamic shared memory";
+}
+
+template <class T>
+struct same {
+  using type = T;
+};
+
+/// Enqueues a kernel on the stream.
+template <class... P>
+void launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t dynamic_bytes, CUstream_st* stream,
+            typename same<P>::type... arguments) {
+  auto const describe = [&] { return describe_launch(grid, block, dynamic_bytes); };
+  // Above 48 KiB a kernel has to ask.
+  if (dynamic_bytes > 48 * 1024)
+    gpu::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(dynamic_bytes)),
+               describe);
+  cudaLaunchConfig_t config = {};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = dynamic_bytes;
+  config.stream = stream;
+  gpu::check(cudaLaunchKernelEx(&config, kernel, arguments...), describe);
+}
+
+}  // namespace TANDEM_KERNEL_NAMESPACE

@@ -1,0 +1,16 @@
+// Whether this processor runs the kernels that were compiled for FMA and AVX2.
+#include "gpu/simt/plain.hpp"
+
+namespace tandem::simt {
+
+#ifdef TANDEM_SIMT_FMA
+extern gpu::row_table const compiled_with_fma;
+
+gpu::row_table const* plain_fma_rows() {
+  return __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2") ? &compiled_with_fma : nullptr;
+}
+#else
+gpu::row_table const* plain_fma_rows() { return nullptr; }
+#endif
+
+}  // namespace tandem::simt
