@@ -111,7 +111,7 @@ void gemm(microkernel<T> const& kernel, problem const& p, execution const& e) {
   // Everything that can fail happens before C is touched: one block of B for all, one of A for each thread.
   blocking const block = blocks(kernel, p);
   int const threads = choose_threads(p, e);
-  std::int64_t const line = workspace::alignment / sizeof(T);
+  std::int64_t const line = 64 / sizeof(T);  // vectors are loaded aligned, and threads share no cache line
   std::int64_t const b_size = ceil_div(block.kc * block.nc, line) * line;
   std::int64_t const a_size = ceil_div(block.kc * block.mc, line) * line;
   auto const bytes = static_cast<std::size_t>(b_size + threads * a_size) * sizeof(T);

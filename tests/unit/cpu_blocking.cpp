@@ -58,7 +58,7 @@ TEST_CASE("blocks are multiples of the tile, fit their caches and cover thin pro
           CHECK(b.mc < m + t.mr);
           CHECK(b.nc < n + t.nr);
           CHECK((b.kc >= 1 && b.kc <= k));
-          CHECK(b.kc * (t.mr + t.nr) * t.bytes <= caches.l1);
+          CHECK(b.kc * t.nr * t.bytes <= caches.l1);
           CHECK(b.mc * b.kc * t.bytes <= caches.l2 / 2);
           CHECK(b.nc * b.kc * t.bytes <= caches.l3 / 2);
           CHECK(b.kc == choose_blocking(caches, t.bytes, t.mr, t.nr, 1, 1, k).kc);
