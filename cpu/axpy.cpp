@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 
 #include "cpu/kernels/microkernel.hpp"
+#include "cpu/threads.hpp"
 
 namespace tandem::cpu {
 namespace {
@@ -35,19 +37,21 @@ axpy_function<T> best_axpy() {
 template <class T>
 void axpy(axpy_problem const& p, execution const& e) {
   static axpy_function<T> const run = best_axpy<T>();
-  std::int64_t const worth = p.n / (1 << 15);  // a slice below 32768 elements costs less than waking a thread
-  std::int64_t const offered = omp_in_parallel() ? 1 : e.threads > 0 ? e.threads : omp_get_max_threads();
+  // A slice below 32768 elements costs less than waking a thread.
+  std::int64_t const threads = std::clamp<std::int64_t>(p.n >> 15, 1, offered_threads(e));
   T const alpha = static_cast<T>(p.alpha);
   T const* const x = static_cast<T const*>(p.x);
   T* const y = static_cast<T*>(p.y);
-#pragma omp parallel num_threads(static_cast <int>(std::clamp <std::int64_t>(worth, 1, offered)))
-  {
-    // Slices end on multiples of 16 elements, so threads share no cache line of an aligned y.
-    std::int64_t const threads = omp_get_num_threads(), thread = omp_get_thread_num(), blocks = (p.n + 15) / 16;
-    std::int64_t const first = blocks * thread / threads * 16;
-    std::int64_t const last = std::min(blocks * (thread + 1) / threads * 16, p.n);
+  // Slices end on multiples of 16 elements, so threads share no cache line of an aligned y.
+  auto const slice = [&](std::int64_t thread, std::int64_t count) {
+    std::int64_t const blocks = (p.n + 15) / 16;
+    std::int64_t const first = blocks * thread / count * 16;
+    std::int64_t const last = std::min(blocks * (thread + 1) / count * 16, p.n);
     if (first < last) run(last - first, alpha, x + first * p.stride_x, p.stride_x, y + first * p.stride_y, p.stride_y);
-  }
+  };
+  if (threads == 1) return slice(0, 1);
+#pragma omp parallel num_threads(static_cast <int>(threads))
+  slice(omp_get_thread_num(), omp_get_num_threads());
 }
 
 template void axpy<float>(axpy_problem const&, execution const&);

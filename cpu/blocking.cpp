@@ -72,8 +72,10 @@ cache_sizes const& host_caches() {
 
 blocking choose_blocking(cache_sizes const& caches, std::int64_t element_bytes, std::int64_t mr, std::int64_t nr,
                          std::int64_t m, std::int64_t n, std::int64_t k) {
-  // L1 holds one panel of B (kc x nr), reused by every panel of A, and the panel of A (mr x kc) that passes.
-  std::int64_t const kc = balanced(k, caches.l1 / (element_bytes * (mr + nr)), 8);
+  // One panel of B (kc x nr) fills L1; the panels of A that pass come from L2, whose bandwidth suffices on the
+  // processors measured, and fewer, deeper passes over C won (Zen 5, 2048 squares: 8 % over a kc that leaves A its
+  // share of L1). Past 512 the passes over C no longer count, and a block of A would become thin.
+  std::int64_t const kc = balanced(k, std::min<std::int64_t>(caches.l1 / (element_bytes * nr), 512), 8);
   // Half of L2 holds a block of A, reused by every panel of B; the other half is for what passes: B and C.
   std::int64_t const mc = balanced(m, caches.l2 / 2 / (element_bytes * kc), mr);
   // Half of the last level holds a block of B, which all threads share.

@@ -9,9 +9,10 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "cpu/blocking.hpp"
+#include "cpu/operands.hpp"
+#include "cpu/threads.hpp"
 #include "cpu/workspace.hpp"
 
 namespace tandem::cpu {
@@ -28,8 +29,7 @@ struct share {
 
 /// How many threads a product deserves: below about 4 us of work for each, waking them costs more than they bring.
 int choose_threads(problem const& p, execution const& e) {
-  if (omp_in_parallel()) return 1;
-  int const offered = e.threads > 0 ? e.threads : omp_get_max_threads();
+  int const offered = offered_threads(e);
   double const worth = 2.0 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) / 5e5;
   return worth < offered ? std::max(1, static_cast<int>(worth)) : offered;
 }
@@ -50,64 +50,95 @@ blocking blocks(microkernel<T> const& kernel, problem const& p) {
   return choose_blocking(host_caches(), sizeof(T), kernel.mr, kernel.nr, p.m, p.n, p.k);
 }
 
-}  // namespace
-
+/// What the threads of one product share.
 template <class T>
-void gemm(microkernel<T> const& kernel, problem const& p, execution const& e) {
-  auto const [mr, nr] = std::pair(kernel.mr, kernel.nr);
-  auto const [mc, kc, nc] = blocks(kernel, p);
-  T const alpha = static_cast<T>(p.alpha);
-  T const *const a = static_cast<T const*>(p.a), *const b = static_cast<T const*>(p.b);
-  T* const c = static_cast<T*>(p.c);
-  std::int64_t const a_row = p.trans_a ? 1 : p.lda, a_col = p.trans_a ? p.lda : 1;
-  std::int64_t const b_row = p.trans_b ? 1 : p.ldb, b_col = p.trans_b ? p.ldb : 1;
+struct product {
+  microkernel<T> const& kernel;
+  problem const& p;
+  operands<T> o;
+  blocking block;
+  T* packed_b;          ///< (nc / nr, kc, nr), one for all
+  T* packed_a;          ///< (mc / mr, kc, mr) for each thread
+  std::int64_t a_size;  ///< elements from one thread's to the next
 
-  // Everything that can fail happens before C is touched: one block of B for all, one of A for each thread.
-  int const offered = choose_threads(p, e);
-  std::int64_t const line = workspace::alignment / sizeof(T);
-  std::int64_t const b_size = ceil_div(kc * nc, line) * line, a_size = ceil_div(kc * mc, line) * line;
-  T* const packed_b =
-      static_cast<T*>(thread_workspace().reserve(static_cast<std::size_t>(b_size + offered * a_size) * sizeof(T)));
+  void compute(std::int64_t thread, std::int64_t threads) const;
+  void multiply_block(share const& col_panels, std::int64_t ic, std::int64_t mb, std::int64_t jc, std::int64_t nb,
+                      std::int64_t kb, T beta, T const* block_a) const;
+};
 
-#pragma omp parallel num_threads(offered)
-  {
-    std::int64_t const threads = omp_get_num_threads(), thread = omp_get_thread_num();
-    T* const packed_a = packed_b + b_size + thread * a_size;
-    thread_grid const grid(threads, ceil_div(p.m, mr));
-    share const row_panels(ceil_div(p.m, mr), thread / grid.cols, grid.rows);
-    std::int64_t const m0 = row_panels.first * mr, m1 = std::min(row_panels.last * mr, p.m);
+/// Waits for the rest of the team. A call on one thread may stand in a caller's parallel region, whose barrier this
+/// would be.
+void meet(std::int64_t threads) {
+  if (threads > 1) {
+#pragma omp barrier
+  }
+}
 
-    for (std::int64_t jc = 0; jc < p.n; jc += nc) {
-      std::int64_t const nb = std::min(nc, p.n - jc), panels = ceil_div(nb, nr);
-      share const col_panels(panels, thread % grid.cols, grid.cols);
-      for (std::int64_t pc = 0; pc < p.k; pc += kc) {
-        std::int64_t const kb = std::min(kc, p.k - pc);
-        T const beta = pc == 0 ? static_cast<T>(p.beta) : T(1);
-#pragma omp barrier  // the block of B packed before is no longer read
-        share const mine(panels, thread, threads);
-        if (std::int64_t const j0 = mine.first * nr, j1 = std::min(mine.last * nr, nb); j0 < j1)
-          kernel.pack_b(b + pc * b_row + (jc + j0) * b_col, b_col, b_row, j1 - j0, kb, packed_b + j0 * kb);
-#pragma omp barrier  // the block of B is complete
-        for (std::int64_t ic = m0; ic < m1; ic += mc) {
-          std::int64_t const mb = std::min(mc, m1 - ic);
-          kernel.pack_a(a + ic * a_row + pc * a_col, a_row, a_col, mb, kb, packed_a);
-          for (std::int64_t jr = col_panels.first * nr; jr < std::min(col_panels.last * nr, nb); jr += nr)
-            for (std::int64_t ir = 0; ir < mb; ir += mr)
-              kernel.multiply(kb, packed_a + ir * kb, packed_b + jr * kb, alpha, beta, c + (ic + ir) * p.ldc + jc + jr,
-                              p.ldc, std::min(mr, mb - ir), std::min(nr, nb - jr));
-        }
+/// Loops jc, pc, ic as one thread of a team runs them.
+template <class T>
+void product<T>::compute(std::int64_t thread, std::int64_t threads) const {
+  auto const mr = kernel.mr, nr = kernel.nr;
+  T* const block_a = packed_a + thread * a_size;
+  thread_grid const grid(threads, ceil_div(p.m, mr));
+  share const row_panels(ceil_div(p.m, mr), thread / grid.cols, grid.rows);
+  std::int64_t const m0 = row_panels.first * mr, m1 = std::min(row_panels.last * mr, p.m);
+
+  for (std::int64_t jc = 0; jc < p.n; jc += block.nc) {
+    std::int64_t const nb = std::min(block.nc, p.n - jc), panels = ceil_div(nb, nr);
+    share const col_panels(panels, thread % grid.cols, grid.cols), packed(panels, thread, threads);
+    std::int64_t const j0 = packed.first * nr, j1 = std::min(packed.last * nr, nb);
+    for (std::int64_t pc = 0; pc < p.k; pc += block.kc) {
+      std::int64_t const kb = std::min(block.kc, p.k - pc);
+      if (jc + pc > 0) meet(threads);  // the block of B packed before is no longer read
+      if (j0 < j1)
+        kernel.pack_b(o.b + pc * o.b_row + (jc + j0) * o.b_col, o.b_col, o.b_row, j1 - j0, kb, packed_b + j0 * kb);
+      meet(threads);  // the block of B is complete
+      for (std::int64_t ic = m0; ic < m1; ic += block.mc) {
+        std::int64_t const mb = std::min(block.mc, m1 - ic);
+        kernel.pack_a(o.a + ic * o.a_row + pc * o.a_col, o.a_row, o.a_col, mb, kb, block_a);
+        multiply_block(col_panels, ic, mb, jc, nb, kb, pc == 0 ? o.beta : T(1), block_a);
       }
     }
   }
 }
 
+/// Loops jr, ir: a packed block of A times this thread's panels of the packed block of B.
+template <class T>
+void product<T>::multiply_block(share const& col_panels, std::int64_t ic, std::int64_t mb, std::int64_t jc,
+                                std::int64_t nb, std::int64_t kb, T beta, T const* block_a) const {
+  auto const mr = kernel.mr, nr = kernel.nr;
+  std::int64_t const last = std::min(col_panels.last * nr, nb);
+  for (std::int64_t jr = col_panels.first * nr; jr < last; jr += nr)
+    for (std::int64_t ir = 0; ir < mb; ir += mr)
+      kernel.multiply(kb, block_a + ir * kb, packed_b + jr * kb, o.alpha, beta, o.c + (ic + ir) * p.ldc + jc + jr,
+                      p.ldc, std::min(mr, mb - ir), std::min(nr, nb - jr));
+}
+
+}  // namespace
+
+template <class T>
+void gemm(microkernel<T> const& kernel, problem const& p, execution const& e) {
+  // Everything that can fail happens before C is touched: one block of B for all, one of A for each thread.
+  blocking const block = blocks(kernel, p);
+  int const threads = choose_threads(p, e);
+  std::int64_t const line = 64 / sizeof(T);  // vectors are loaded aligned, and threads share no cache line
+  std::int64_t const b_size = ceil_div(block.kc * block.nc, line) * line;
+  std::int64_t const a_size = ceil_div(block.kc * block.mc, line) * line;
+  auto const bytes = static_cast<std::size_t>(b_size + threads * a_size) * sizeof(T);
+  T* const packed = static_cast<T*>(thread_workspace().reserve(bytes));
+  product<T> const work{kernel, p, operands<T>(p), block, packed, packed + b_size, a_size};
+  if (threads == 1) return work.compute(0, 1);
+#pragma omp parallel num_threads(threads)
+  work.compute(omp_get_thread_num(), omp_get_num_threads());
+}
+
 template <class T>
 plan gemm_plan(microkernel<T> const& kernel, problem const& p) {
-  auto const [mc, kc, nc] = blocks(kernel, p);
-  return {{{.name = "jc", .m = 0, .n = nc, .k = 0, .memory = "memory"},
-           {.name = "pc", .m = 0, .n = nc, .k = kc, .memory = "L3"},
-           {.name = "ic", .m = mc, .n = nc, .k = kc, .memory = "L2"},
-           {.name = "jr", .m = mc, .n = kernel.nr, .k = kc, .memory = "L1"},
+  blocking const b = blocks(kernel, p);
+  return {{{.name = "jc", .m = 0, .n = b.nc, .k = 0, .memory = "memory"},
+           {.name = "pc", .m = 0, .n = b.nc, .k = b.kc, .memory = "L3"},
+           {.name = "ic", .m = b.mc, .n = b.nc, .k = b.kc, .memory = "L2"},
+           {.name = "jr", .m = b.mc, .n = kernel.nr, .k = b.kc, .memory = "L1"},
            {.name = "register", .m = kernel.mr, .n = kernel.nr, .k = 1, .memory = "registers"}}};
 }
 

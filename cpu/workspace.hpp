@@ -7,7 +7,7 @@ namespace tandem::cpu {
 
 class workspace {
  public:
-  static constexpr std::size_t alignment = 64;  // a cache line, and the widest vector
+  static constexpr std::size_t alignment = 2 << 20;  // a huge page
 
   workspace() = default;
   workspace(workspace const&) = delete;

@@ -10,6 +10,7 @@
 #include "hwy/detect_targets.h"
 #undef HWY_TARGET
 #define HWY_TARGET HWY_AVX3
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
 #include "cpu/kernels/pack-inl.hpp"

@@ -1,7 +1,7 @@
 // The outer-product microkernel: an mr x nr tile of C stays in registers while one column of A and one row of B at a
 // time are multiplied into it, so that each loaded element is used nr or mr times.
 // Included once by each instruction set's file, inside its target; so no include guard and no inline std:: code.
-// Needs <cstdint> and "hwy/highway.h" before it.
+// Needs <cstdint>, "hwy/cache_control.h" and "hwy/highway.h" before it.
 HWY_BEFORE_NAMESPACE();
 namespace tandem::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -9,20 +9,29 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class T>
 constexpr int lanes = HWY_LANES(T);
 
-// One vector of C, or its first `count` lanes: nothing behind them is read or written.
+// alpha sum + beta old, where old is not looked at if beta = 0.
 template <class T, class V>
-HWY_INLINE void store_result(V sum, T alpha, T beta, T* HWY_RESTRICT c, std::int64_t count) {
+HWY_INLINE V combine(V sum, T alpha, T beta, T const* HWY_RESTRICT old) {
   hn::ScalableTag<T> const d;
   auto const va = hn::Set(d, alpha);
-  if (count >= lanes<T>) {
-    hn::StoreU(beta == 0 ? hn::Mul(va, sum) : hn::MulAdd(va, sum, hn::Mul(hn::Set(d, beta), hn::LoadU(d, c))), d, c);
-    return;
-  }
+  return beta == 0 ? hn::Mul(va, sum) : hn::MulAdd(va, sum, hn::Mul(hn::Set(d, beta), hn::LoadU(d, old)));
+}
+
+// One vector of C.
+template <class T, class V>
+HWY_INLINE void store_vector(V sum, T alpha, T beta, T* HWY_RESTRICT c) {
+  hn::StoreU(combine(sum, alpha, beta, static_cast<T const*>(c)), hn::ScalableTag<T>(), c);
+}
+
+// The first `count` lanes of one: nothing behind them is read or written.
+template <class T, class V>
+HWY_INLINE void store_lanes(V sum, T alpha, T beta, T* HWY_RESTRICT c, std::size_t count) {
+  hn::ScalableTag<T> const d;
   alignas(64) T part[lanes<T>] = {};
-  if (beta != 0) hn::SafeCopyN(static_cast<std::size_t>(count), d, c, part);
-  auto const old = hn::Load(d, part);
-  hn::Store(beta == 0 ? hn::Mul(va, sum) : hn::MulAdd(va, sum, hn::Mul(hn::Set(d, beta), old)), d, part);
-  hn::SafeCopyN(static_cast<std::size_t>(count), d, part, c);
+  if (beta != 0) hn::SafeCopyN(count, d, c, part);
+  auto const result = combine(sum, alpha, beta, static_cast<T const*>(part));
+  hn::Store(result, d, part);
+  hn::SafeCopyN(count, d, part, c);
 }
 
 // The first R rows and V vectors of an mr x nr tile. The panels keep their full widths mr and nr.
@@ -40,21 +49,30 @@ HWY_NOINLINE void tile(std::int64_t kc, T const* HWY_RESTRICT a, T const* HWY_RE
     HWY_UNROLL(4)
     for (int v = 0; v < V; ++v) acc[r][v] = hn::Zero(d);
   }
+  // C is wanted when the sums are done; its rows are far apart, where no hardware prefetcher looks.
+  for (int r = 0; r < R; ++r)
+    for (int v = 0; v < V; ++v) hwy::Prefetch(c + r * ldc + v * N);
   for (std::int64_t p = 0; p < kc; ++p, a += mr, b += nr) {
-    vec row[V];
+    vec b_row[V];
     HWY_UNROLL(4)
-    for (int v = 0; v < V; ++v) row[v] = hn::Load(d, b + v * N);
+    for (int v = 0; v < V; ++v) b_row[v] = hn::Load(d, b + v * N);
     HWY_UNROLL(16)
     for (int r = 0; r < R; ++r) {
       auto const element = hn::Set(d, a[r]);
       HWY_UNROLL(4)
-      for (int v = 0; v < V; ++v) acc[r][v] = hn::MulAdd(element, row[v], acc[r][v]);
+      for (int v = 0; v < V; ++v) acc[r][v] = hn::MulAdd(element, b_row[v], acc[r][v]);
     }
   }
+  std::size_t const rest = static_cast<std::size_t>(cols) % N;  // lanes of the last vector; 0: all of them
   HWY_UNROLL(16)
   for (int r = 0; r < R; ++r) {
+    T* const row = c + r * ldc;
     HWY_UNROLL(4)
-    for (int v = 0; v < V; ++v) store_result<T>(acc[r][v], alpha, beta, c + r * ldc + v * N, cols - v * N);
+    for (int v = 0; v < V - 1; ++v) store_vector(acc[r][v], alpha, beta, row + v * N);
+    if (rest == 0)
+      store_vector(acc[r][V - 1], alpha, beta, row + (V - 1) * N);
+    else
+      store_lanes(acc[r][V - 1], alpha, beta, row + (V - 1) * N, rest);
   }
 }
 

@@ -6,6 +6,10 @@
 #include <cstdlib>
 #include <string>
 
+#include <tandem/error.hpp>
+
+#include "cpu/workspace.hpp"
+
 using tandem::cpu::cache_sizes;
 using tandem::cpu::choose_blocking;
 using tandem::cpu::parse_caches;
@@ -58,7 +62,7 @@ TEST_CASE("blocks are multiples of the tile, fit their caches and cover thin pro
           CHECK(b.mc < m + t.mr);
           CHECK(b.nc < n + t.nr);
           CHECK((b.kc >= 1 && b.kc <= k));
-          CHECK(b.kc * (t.mr + t.nr) * t.bytes <= caches.l1);
+          CHECK(b.kc * t.nr * t.bytes <= caches.l1);
           CHECK(b.mc * b.kc * t.bytes <= caches.l2 / 2);
           CHECK(b.nc * b.kc * t.bytes <= caches.l3 / 2);
           CHECK(b.kc == choose_blocking(caches, t.bytes, t.mr, t.nr, 1, 1, k).kc);
@@ -74,5 +78,27 @@ TEST_CASE("caches smaller than a tile still give a tile") {
   CHECK(b.mc == 14);
   CHECK(b.nc == 16);
 }
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define TANDEM_TEST_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define TANDEM_TEST_SANITIZED 1
+#endif
+#endif
+
+#ifndef TANDEM_TEST_SANITIZED  // whose allocators end the program instead
+TEST_CASE("a workspace that cannot be had is an error with its size, and the next one works") {
+  tandem::cpu::workspace memory;
+  try {
+    memory.reserve(std::size_t(1) << 60);
+    FAIL("2^60 bytes were granted");
+  } catch (tandem::error const& e) {
+    CHECK(e.code() == tandem::errc::out_of_memory);
+    CHECK(std::string(e.what()).find("1152921504606846976 bytes") != std::string::npos);
+  }
+  CHECK(memory.reserve(100) != nullptr);
+}
+#endif
 
 TEST_SUITE_END();
