@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <string>
 
@@ -15,6 +16,7 @@ namespace {
 
 /// Whether a child process that touches this byte is ended by a segmentation fault.
 bool faults(std::byte* at, bool write) {
+  std::fflush(nullptr);  // or the child may write the same lines again
   pid_t const child = fork();
   if (child == 0) {
     std::signal(SIGSEGV, SIG_DFL);

@@ -240,6 +240,7 @@ TEST_CASE("gamma is Higham's, and infinite once n u reaches 1") {
   CHECK(gamma(1, dtype::f32) == 0x1p-24 / (1 - 0x1p-24));
   CHECK(gamma(0x1p23, dtype::f32) == 1);
   CHECK(std::isinf(gamma(0x1p24, dtype::f32)));
+  CHECK(std::isinf(gamma(0x1p25, dtype::f32)));
   CHECK(std::isinf(gamma(0x1p60, dtype::f32)));
   CHECK(gamma(0x1p24, dtype::f64) > 0);
   CHECK(gamma(0, dtype::f64) == 0);

@@ -240,8 +240,8 @@ TEST_CASE("an error just over the bound, while one just under it passes") {
         }
     });
   };
-  CHECK(check_one(make_case(6, 5, 64, fill::normal), off_by(0.97)).verdict == verdict::pass);
-  auto const r = check_one(make_case(6, 5, 64, fill::normal), off_by(1.03));
+  CHECK(check_one(make_case(6, 5, 64, fill::normal), off_by(0.99)).verdict == verdict::pass);
+  auto const r = check_one(make_case(6, 5, 64, fill::normal), off_by(1.01));
   CHECK(r.verdict == verdict::fail);
   CHECK(r.reason == "1 of 30 elements exceed the bound");
   CHECK(r.worst.row == 3);

@@ -21,7 +21,7 @@ struct case_options {
   std::optional<harness::fill> fill = {};  ///< only this fill; unset: both
   bool only_shapes = false;                ///< the shapes, and nothing of the harness's own
   double edge_flops = 4e6;        ///< the largest problem made for a tile edge; larger ones get small other sizes
-  double both_fills_flops = 5e7;  ///< a shape above it gets one fill, in turn
+  double both_fills_flops = 1e7;  ///< a shape above it gets one fill, in turn
 };
 
 /// One level of a tiling; an edge of 0 means that the dimension is not cut.
