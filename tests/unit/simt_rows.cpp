@@ -1,7 +1,6 @@
 // Every row of the SIMT backend on odd shapes: that is the GPU's kernel files, their boundary logic first.
 #include <doctest/doctest.h>
 
-#include <array>
 #include <thread>
 
 #include "gpu/simt/descriptor.hpp"
@@ -75,11 +74,13 @@ TEST_CASE("more tiles in y than a grid takes") {
 }
 
 TEST_CASE("axpy takes any stride") {
-  for (auto const [n, stride_x, stride_y] :
-       {std::array<std::int64_t, 3>{1, 1, 1}, {257, 1, 1}, {1000, 3, 2}, {255, -1, 1}, {513, 0, -2}}) {
-    CAPTURE(n);
-    CHECK(axpy_is_right<float>(find("simt.axpy.f32"), n, stride_x, stride_y));
-    CHECK(axpy_is_right<double>(find("simt.axpy.f64"), n, stride_x, stride_y));
+  struct strides {
+    std::int64_t n, x, y;
+  };
+  for (auto const& s : {strides{1, 1, 1}, {257, 1, 1}, {1000, 3, 2}, {255, -1, 1}, {513, 0, -2}}) {
+    CAPTURE(s.n);
+    CHECK(axpy_is_right<float>(find("simt.axpy.f32"), s.n, s.x, s.y));
+    CHECK(axpy_is_right<double>(find("simt.axpy.f64"), s.n, s.x, s.y));
   }
 }
 
