@@ -1,11 +1,123 @@
-// The CPU backend's rows.
+// The CPU backend's rows: the blocked GEMM on each instruction set, the plain rungs below it, axpy.
 #include "cpu/descriptor.hpp"
 
+#include <fmt/format.h>
+
+#include "cpu/axpy.hpp"
+#include "cpu/blocking.hpp"
+#include "cpu/gemm.hpp"
+#include "cpu/rungs.hpp"
+#include "hwy/highway.h"
+
 namespace tandem::cpu {
+namespace {
+
+double flop(problem const& p) {
+  return 2 * static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
+}
+
+template <class T>
+kernel simd_row(instruction_set const& set, microkernel<T> const& tile) {
+  return {.name = fmt::format("cpu.{}.{}.{}x{}", set.technique, to_string(dtype_of<T>), tile.mr, tile.nr),
+          .backend = backend::cpu,
+          .dtype = dtype_of<T>,
+          .flop_budget = 1e10,
+          .unavailable = [&set] { return set.supported() ? std::string() : std::string(set.missing); },
+          .refuses = {},
+          .run = [&tile](problem const& p, execution const& e) { gemm(tile, p, e); },
+          .plan = [&tile](problem const& p) { return gemm_plan(tile, p); },
+          .cost = [&set](problem const& p) { return flop(p) / set.vector_bytes; },
+          .run_axpy = {}};
+}
+
+using rung_function = void (*)(problem const&, execution const&);
+
+kernel plain_row(std::string name, dtype type, rung_function run, tile_level level) {
+  return {.name = std::move(name),
+          .backend = backend::cpu,
+          .dtype = type,
+          .flop_budget = 5e8,
+          .unavailable = {},
+          .refuses = {},
+          .run = run,
+          .plan = [level = std::move(level)](problem const&) { return plan{{level}}; },
+          .cost = {},
+          .run_axpy = {}};
+}
+
+template <class T>
+void append_plain_rows(std::vector<kernel>& rows) {
+  auto const type = dtype_of<T>;
+  std::int64_t const edge = blocked_edge;
+  rows.push_back(plain_row(fmt::format("cpu.blocked.{}.{}x{}x{}", to_string(type), edge, edge, edge), type, blocked<T>,
+                           {.name = "block", .m = edge, .n = edge, .k = edge, .memory = "L1"}));
+  rows.back().cost = flop;  // dearer than any vector kernel; it serves where there is none
+  rows.push_back(plain_row(fmt::format("cpu.outer_product.{}", to_string(type)), type, outer_product<T>,
+                           {.name = "update", .m = 0, .n = 0, .k = 1, .memory = "memory"}));
+  rows.push_back(plain_row(fmt::format("cpu.inner_product.{}", to_string(type)), type, inner_product<T>,
+                           {.name = "element", .m = 1, .n = 1, .k = 0, .memory = "registers"}));
+}
+
+template <class T>
+kernel axpy_row() {
+  return {.name = fmt::format("cpu.axpy.{}", to_string(dtype_of<T>)),
+          .backend = backend::cpu,
+          .dtype = dtype_of<T>,
+          .flop_budget = 1e10,
+          .unavailable = {},
+          .refuses = {},
+          .run = {},
+          .plan = {},
+          .cost = {},
+          .run_axpy = axpy<T>};
+}
+
+std::vector<kernel> all_rows() {
+  std::vector<kernel> rows;
+  for (instruction_set const* set : instruction_sets()) {
+    rows.push_back(simd_row(*set, set->f32));
+    rows.push_back(simd_row(*set, set->f64));
+  }
+  append_plain_rows<float>(rows);
+  append_plain_rows<double>(rows);
+  rows.push_back(axpy_row<float>());
+  rows.push_back(axpy_row<double>());
+  return rows;
+}
+
+std::string version() {
+#ifdef __clang__
+  std::string const compiler = fmt::format("clang {}.{}.{}", __clang_major__, __clang_minor__, __clang_patchlevel__);
+#else
+  std::string const compiler = fmt::format("gcc {}.{}.{}", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
+#endif
+  std::string_view isa = "no vectors";
+  for (instruction_set const* set : instruction_sets()) {
+    if (!set->supported()) continue;
+    isa = set->technique;
+    break;
+  }
+  auto const& caches = host_caches();
+  return fmt::format("{}, Highway {}.{}.{}: {}, caches {}K,{}K,{}K", compiler, HWY_MAJOR, HWY_MINOR, HWY_PATCH, isa,
+                     caches.l1 >> 10, caches.l2 >> 10, caches.l3 >> 10);
+}
+
+void scale_host(problem const& p, execution const&) {
+  if (p.dtype == dtype::f32)
+    scale<float>(p);
+  else
+    scale<double>(p);
+}
+
+}  // namespace
 
 backend_descriptor const& descriptor() {
   static backend_descriptor const d{
+<<<<<<< HEAD
       .backend = backend::cpu, .unavailable = {}, .version = {}, .scale = {}, .kernels = {}};
+=======
+      .backend = backend::cpu, .unavailable = {}, .version = version, .scale = scale_host, .kernels = all_rows()};
+>>>>>>> cpu
   return d;
 }
 

@@ -14,7 +14,8 @@
 
 #include "dispatch/table.hpp"
 
-namespace tandem::dispatch {
+namespace tandem {
+namespace dispatch {
 namespace {
 
 struct kernel_name {
@@ -130,4 +131,10 @@ kernel const& select(request const& wanted) {
   return cheapest(candidates, wanted);
 }
 
-}  // namespace tandem::dispatch
+}  // namespace dispatch
+
+kernel const& select_kernel(problem const& p, gemm_options const& options) {
+  return dispatch::select({operation::gemm, p.dtype, p.memory, options.backend, options.kernel, &p});
+}
+
+}  // namespace tandem

@@ -45,13 +45,25 @@ void run(problem const& p, execution const&) {
     with_b<T>(p, const_matrix_map<T, Eigen::RowMajor>(data, p.m, p.k, Eigen::OuterStride<>(p.lda)));
 }
 
+// Eigen takes no negative stride: a vector that runs downwards is the reverse of one that runs upwards.
+template <class T, class Call>
+void with_vector(T* data, std::int64_t n, std::int64_t stride, Call const& call) {
+  using vector = Eigen::Matrix<std::remove_const_t<T>, Eigen::Dynamic, 1>;
+  using map =
+      Eigen::Map<std::conditional_t<std::is_const_v<T>, vector const, vector>, Eigen::Unaligned, Eigen::InnerStride<>>;
+  if (stride < 0) {
+    map upwards(data + (n - 1) * stride, n, Eigen::InnerStride<>(-stride));
+    call(upwards.reverse());
+  } else {
+    call(map(data, n, Eigen::InnerStride<>(stride)));
+  }
+}
+
 template <class T>
 void run_axpy(axpy_problem const& p, execution const&) {
-  using vector = Eigen::Matrix<T, Eigen::Dynamic, 1>;
-  using stride = Eigen::InnerStride<>;
-  Eigen::Map<vector const, Eigen::Unaligned, stride> const x(static_cast<T const*>(p.x), p.n, stride(p.stride_x));
-  Eigen::Map<vector, Eigen::Unaligned, stride> y(static_cast<T*>(p.y), p.n, stride(p.stride_y));
-  y += static_cast<T>(p.alpha) * x;
+  with_vector(static_cast<T const*>(p.x), p.n, p.stride_x, [&p](auto const& x) {
+    with_vector(static_cast<T*>(p.y), p.n, p.stride_y, [&](auto&& y) { y += static_cast<T>(p.alpha) * x; });
+  });
 }
 
 std::string version() {

@@ -1,0 +1,56 @@
+// axpy: bound by memory, so threads take equal slices and nothing is reused.
+#include "cpu/axpy.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cpu/kernels/microkernel.hpp"
+
+namespace tandem::cpu {
+namespace {
+
+/// For processors without a fused multiply-add, whose bits must be the same.
+template <class T>
+void plain_axpy(std::int64_t n, T alpha, T const* x, std::int64_t stride_x, T* y, std::int64_t stride_y) {
+  for (std::int64_t i = 0; i < n; ++i) y[i * stride_y] = std::fma(alpha, x[i * stride_x], y[i * stride_y]);
+}
+
+template <class T>
+axpy_function<T> best_axpy() {
+  for (instruction_set const* set : instruction_sets()) {
+    axpy_function<T> candidate = nullptr;
+    if constexpr (std::same_as<T, float>)
+      candidate = set->axpy_f32;
+    else
+      candidate = set->axpy_f64;
+    if (candidate && set->supported()) return candidate;
+  }
+  return plain_axpy<T>;
+}
+
+}  // namespace
+
+template <class T>
+void axpy(axpy_problem const& p, execution const& e) {
+  static axpy_function<T> const run = best_axpy<T>();
+  std::int64_t const worth = p.n / (1 << 15);  // a slice below 32768 elements costs less than waking a thread
+  std::int64_t const offered = omp_in_parallel() ? 1 : e.threads > 0 ? e.threads : omp_get_max_threads();
+  T const alpha = static_cast<T>(p.alpha);
+  T const* const x = static_cast<T const*>(p.x);
+  T* const y = static_cast<T*>(p.y);
+#pragma omp parallel num_threads(static_cast <int>(std::clamp <std::int64_t>(worth, 1, offered)))
+  {
+    // Slices end on multiples of 16 elements, so threads share no cache line of an aligned y.
+    std::int64_t const threads = omp_get_num_threads(), thread = omp_get_thread_num(), blocks = (p.n + 15) / 16;
+    std::int64_t const first = blocks * thread / threads * 16;
+    std::int64_t const last = std::min(blocks * (thread + 1) / threads * 16, p.n);
+    if (first < last) run(last - first, alpha, x + first * p.stride_x, p.stride_x, y + first * p.stride_y, p.stride_y);
+  }
+}
+
+template void axpy<float>(axpy_problem const&, execution const&);
+template void axpy<double>(axpy_problem const&, execution const&);
+
+}  // namespace tandem::cpu

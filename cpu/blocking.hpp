@@ -1,0 +1,34 @@
+// The sizes of the blocks that the GEMM driver keeps in each cache.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace tandem::cpu {
+
+/// Bytes of one core's L1 and L2 data caches and of the last-level cache.
+struct cache_sizes {
+  std::int64_t l1 = 32 << 10, l2 = 512 << 10, l3 = 8 << 20;  // a modest machine's, where nothing is known
+  friend bool operator==(cache_sizes const&, cache_sizes const&) = default;
+};
+
+/// Reads "48K,1M,32M" (K, M, G or plain bytes); returns `otherwise` where the text is anything else.
+cache_sizes parse_caches(std::string_view text, cache_sizes otherwise);
+
+/// TANDEM_CACHES from the environment, else what the operating system says of the first processor.
+cache_sizes read_caches();
+
+/// `read_caches()`, read once.
+cache_sizes const& host_caches();
+
+/// mc x kc of A in L2, kc x nc of B in the last-level cache, kc x nr of B in L1.
+struct blocking {
+  std::int64_t mc = 0, kc = 0, nc = 0;
+};
+
+/// The blocks for an m x n x k problem. kc depends on k and the caches only, so the bits of a product do not depend on
+/// how its rows and columns are shared out.
+blocking choose_blocking(cache_sizes const& caches, std::int64_t element_bytes, std::int64_t mr, std::int64_t nr,
+                         std::int64_t m, std::int64_t n, std::int64_t k);
+
+}  // namespace tandem::cpu

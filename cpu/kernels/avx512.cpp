@@ -1,0 +1,36 @@
+// AVX-512: 28 of the 32 registers accumulate, two hold a row of B, one an element of A.
+#include <cstdint>
+#include <cstring>
+
+#include "cpu/kernels/microkernel.hpp"
+#include "cpu/kernels/targets.hpp"
+
+// This file is compiled for one Highway target, without any -march flag.
+// clang-format off
+#include "hwy/detect_targets.h"
+#undef HWY_TARGET
+#define HWY_TARGET HWY_AVX3
+#include "hwy/highway.h"
+
+#include "cpu/kernels/pack-inl.hpp"
+#include "cpu/kernels/microkernel-inl.hpp"
+#include "cpu/kernels/axpy-inl.hpp"
+// clang-format on
+
+namespace tandem::cpu {
+
+instruction_set const& avx512() {
+  namespace target = HWY_NAMESPACE;
+  static constexpr instruction_set set = {
+      .technique = "avx512",
+      .vector_bytes = 64,
+      .supported = [] { return (hwy::SupportedTargets() & HWY_AVX3) != 0; },
+      .missing = "this processor has no AVX-512 (F, BW, DQ, VL)",
+      .f32 = {14, 32, target::pack<float, 14>, target::pack<float, 32>, target::multiply<float, 14, 32>},
+      .f64 = {14, 16, target::pack<double, 14>, target::pack<double, 16>, target::multiply<double, 14, 16>},
+      .axpy_f32 = target::axpy<float>,
+      .axpy_f64 = target::axpy<double>};
+  return set;
+}
+
+}  // namespace tandem::cpu

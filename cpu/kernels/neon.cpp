@@ -1,0 +1,36 @@
+// NEON: 24 of the 32 registers accumulate, three hold a row of B, one an element of A.
+#include <cstdint>
+#include <cstring>
+
+#include "cpu/kernels/microkernel.hpp"
+#include "cpu/kernels/targets.hpp"
+
+// This file is compiled for one Highway target, without any -march flag.
+// clang-format off
+#include "hwy/detect_targets.h"
+#undef HWY_TARGET
+#define HWY_TARGET HWY_NEON
+#include "hwy/highway.h"
+
+#include "cpu/kernels/pack-inl.hpp"
+#include "cpu/kernels/microkernel-inl.hpp"
+#include "cpu/kernels/axpy-inl.hpp"
+// clang-format on
+
+namespace tandem::cpu {
+
+instruction_set const& neon() {
+  namespace target = HWY_NAMESPACE;
+  static constexpr instruction_set set = {
+      .technique = "neon",
+      .vector_bytes = 16,
+      .supported = [] { return (hwy::SupportedTargets() & HWY_NEON) != 0; },
+      .missing = "this processor has no NEON",
+      .f32 = {8, 12, target::pack<float, 8>, target::pack<float, 12>, target::multiply<float, 8, 12>},
+      .f64 = {8, 6, target::pack<double, 8>, target::pack<double, 6>, target::multiply<double, 8, 6>},
+      .axpy_f32 = target::axpy<float>,
+      .axpy_f64 = target::axpy<double>};
+  return set;
+}
+
+}  // namespace tandem::cpu

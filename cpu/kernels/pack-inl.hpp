@@ -1,0 +1,77 @@
+// Packing: every layout, transpose and leading dimension becomes panels that the microkernel reads front to back.
+// Included once by each instruction set's file, inside its target; so no include guard and no inline std:: code.
+// Needs <cstdint>, <cstring> and "hwy/highway.h" before it.
+HWY_BEFORE_NAMESPACE();
+namespace tandem::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Transposes a 4 x 4 block: rows `stride` apart become columns, stored `W` apart.
+template <int W>
+HWY_INLINE void transpose_block(float const* HWY_RESTRICT src, std::int64_t stride, float* HWY_RESTRICT out) {
+  hn::FixedTag<float, 4> const d;
+  hn::FixedTag<double, 2> const pairs;
+  auto const r0 = hn::LoadU(d, src), r1 = hn::LoadU(d, src + stride);
+  auto const r2 = hn::LoadU(d, src + 2 * stride), r3 = hn::LoadU(d, src + 3 * stride);
+  auto const low01 = hn::BitCast(pairs, hn::InterleaveLower(d, r0, r1));
+  auto const low23 = hn::BitCast(pairs, hn::InterleaveLower(d, r2, r3));
+  auto const high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, r0, r1));
+  auto const high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, r2, r3));
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)), d, out);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)), d, out + W);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)), d, out + 2 * W);
+  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), d, out + 3 * W);
+}
+
+// The same for a 2 x 2 block.
+template <int W>
+HWY_INLINE void transpose_block(double const* HWY_RESTRICT src, std::int64_t stride, double* HWY_RESTRICT out) {
+  hn::FixedTag<double, 2> const d;
+  auto const r0 = hn::LoadU(d, src), r1 = hn::LoadU(d, src + stride);
+  hn::StoreU(hn::InterleaveLower(d, r0, r1), d, out);
+  hn::StoreU(hn::InterleaveUpper(d, r0, r1), d, out + W);
+}
+
+template <class T>
+constexpr int transpose_edge = 16 / sizeof(T);
+
+// A full panel whose depth is contiguous in the source. A cache line of each group of rows is used up before the next
+// group is touched: with a power of two between rows, W lines at once would evict each other.
+template <int W, class T>
+HWY_INLINE void pack_transposed(T const* HWY_RESTRICT src, std::int64_t stride_w, std::int64_t depth,
+                                T* HWY_RESTRICT out) {
+  constexpr int edge = transpose_edge<T>;
+  constexpr int line = 64 / sizeof(T);
+  static_assert(W >= edge);
+  std::int64_t d0 = 0;
+  for (; d0 + edge <= depth;) {
+    std::int64_t const d1 = d0 + line <= depth ? d0 + line : d0 + (depth - d0) / edge * edge;
+    for (int w = 0; w < W; w += edge) {
+      int const first =
+          w + edge <= W ? w : W - edge;  // the last group overlaps its neighbour where edge does not divide W
+      for (std::int64_t d = d0; d < d1; d += edge)
+        transpose_block<W>(src + first * stride_w + d, stride_w, out + d * W + first);
+    }
+    d0 = d1;
+  }
+  for (; d0 < depth; ++d0)
+    for (int w = 0; w < W; ++w) out[d0 * W + w] = src[w * stride_w + d0];
+}
+
+template <class T, int W>
+void pack(T const* HWY_RESTRICT src, std::int64_t stride_w, std::int64_t stride_d, std::int64_t width,
+          std::int64_t depth, T* HWY_RESTRICT out) {
+  for (; width >= W; width -= W, src += W * stride_w, out += W * depth) {
+    if (stride_w == 1)
+      for (std::int64_t d = 0; d < depth; ++d) std::memcpy(out + d * W, src + d * stride_d, W * sizeof(T));
+    else
+      pack_transposed<W>(src, stride_w, depth, out);
+  }
+  if (width == 0) return;
+  for (std::int64_t d = 0; d < depth; ++d) {
+    for (std::int64_t w = 0; w < width; ++w) out[d * W + w] = src[w * stride_w + d * stride_d];
+    for (std::int64_t w = width; w < W; ++w) out[d * W + w] = 0;
+  }
+}
+
+}  // namespace tandem::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();

@@ -1,0 +1,30 @@
+// The canonical problem's operands with their types, strides instead of transposes.
+#pragma once
+
+#include <tandem/kernel.hpp>
+
+namespace tandem::cpu {
+
+/// Element (i, p) of op(A) is a[i * a_row + p * a_col], (p, j) of op(B) b[p * b_row + j * b_col].
+template <class T>
+struct operands {
+  explicit operands(problem const& p)
+      : alpha(static_cast<T>(p.alpha)),
+        beta(static_cast<T>(p.beta)),
+        a(static_cast<T const*>(p.a)),
+        a_row(p.trans_a ? 1 : p.lda),
+        a_col(p.trans_a ? p.lda : 1),
+        b(static_cast<T const*>(p.b)),
+        b_row(p.trans_b ? 1 : p.ldb),
+        b_col(p.trans_b ? p.ldb : 1),
+        c(static_cast<T*>(p.c)) {}
+
+  T alpha, beta;
+  T const* a;
+  std::int64_t a_row, a_col;
+  T const* b;
+  std::int64_t b_row, b_col;
+  T* c;
+};
+
+}  // namespace tandem::cpu

@@ -1,0 +1,34 @@
+// A problem's data, as packed row-major op(A), op(B) and C, fresh from its seed.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <tandem/harness/problem.hpp>
+
+namespace tandem::harness {
+
+/// The largest magnitudes of an integer fill: of the elements of A and B, and of those of C.
+struct integer_limits {
+  std::int64_t ab = 0;
+  std::int64_t c = 0;
+};
+
+/// Limits with which |alpha| k ab^2 + |beta| c is at most 2^24 (f32) or 2^53 (f64), so that every sum of any of the
+/// terms, in any order, is an integer that the element type holds. ab shrinks with k down to 1; {0, 0} when even that
+/// is too large (f32: |alpha| k + |beta| > 2^24) or when alpha or beta is not an integer.
+integer_limits limits_of(dtype type, std::int64_t k, double alpha, double beta) noexcept;
+
+template <element T>
+struct operands {
+  std::vector<T> a;  ///< op(A), m x k
+  std::vector<T> b;  ///< op(B), k x n
+  std::vector<T> c;  ///< C before the call, m x n; empty if beta = 0
+};
+
+/// Draws the data. An integer fill holds zeros in one place of eight. Throws std::invalid_argument when an integer
+/// fill cannot be exact.
+template <element T>
+operands<T> draw(test_case const& t);
+
+}  // namespace tandem::harness

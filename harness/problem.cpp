@@ -1,0 +1,142 @@
+// A problem's line, sizes and canonical form.
+#include <tandem/harness/problem.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace tandem::harness {
+namespace {
+
+char letter(tandem::layout l) { return l == layout::row_major ? 'r' : 'c'; }
+
+/// The stored matrix's contiguous length: its rows in a column-major layout, its columns in a row-major one.
+std::int64_t tight(tandem::layout l, bool transposed, std::int64_t rows, std::int64_t cols) {
+  if (transposed) std::swap(rows, cols);
+  return std::max<std::int64_t>(1, l == layout::row_major ? cols : rows);
+}
+
+[[noreturn]] void unreadable(std::string_view part, std::string_view wanted) {
+  throw std::invalid_argument(fmt::format("'{}' in a problem's line: wanted {}", part, wanted));
+}
+
+template <class T>
+T number(std::string_view text, std::string_view wanted) {
+  T value{};
+  auto const [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (status != std::errc() || end != text.data() + text.size()) unreadable(text, wanted);
+  return value;
+}
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    auto const at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+bool one_of_two(char c, char no, char yes, std::string_view part) {
+  if (c != no && c != yes) unreadable(part, fmt::format("{} or {}", no, yes));
+  return c == yes;
+}
+
+std::int64_t size(std::string_view text) {
+  auto const value = number<std::int64_t>(text, "a number of elements");
+  if (value < 0) unreadable(text, "a number of elements");
+  return value;
+}
+
+/// What stands after "name=".
+std::string_view value_of(std::string_view part, std::string_view name) {
+  if (!part.starts_with(name) || part.size() <= name.size() || part[name.size()] != '=')
+    unreadable(part, fmt::format("{}=…", name));
+  return part.substr(name.size() + 1);
+}
+
+}  // namespace
+
+std::string_view to_string(fill f) noexcept { return f == fill::integer ? "integer" : "normal"; }
+
+std::string to_string(test_case const& t) {
+  return fmt::format("{}:{}{}:{}{}{}:{}x{}x{}:lda={}:ldb={}:ldc={}:offsets={},{},{}:alpha={}:beta={}:{}:seed={}",
+                     to_string(t.dtype), t.trans_a ? 't' : 'n', t.trans_b ? 't' : 'n', letter(t.layout_a),
+                     letter(t.layout_b), letter(t.layout_c), t.m, t.n, t.k, t.lda, t.ldb, t.ldc, t.offset_a, t.offset_b,
+                     t.offset_c, t.alpha, t.beta, to_string(t.fill), t.seed);
+}
+
+test_case parse_case(std::string_view line) {
+  auto const parts = split(line, ':');
+  if (parts.size() != 12) unreadable(line, "12 parts between colons");
+  test_case t;
+
+  constexpr std::array types{dtype::f32, dtype::f64, dtype::f16, dtype::bf16};
+  auto const type = std::ranges::find(types, parts[0], [](dtype d) { return to_string(d); });
+  if (type == types.end()) unreadable(parts[0], "f32, f64, f16 or bf16");
+  t.dtype = *type;
+
+  if (parts[1].size() != 2) unreadable(parts[1], "two letters of n and t");
+  t.trans_a = one_of_two(parts[1][0], 'n', 't', parts[1]);
+  t.trans_b = one_of_two(parts[1][1], 'n', 't', parts[1]);
+
+  if (parts[2].size() != 3) unreadable(parts[2], "three letters of r and c");
+  std::array const layouts{&t.layout_a, &t.layout_b, &t.layout_c};
+  for (std::size_t i = 0; i < 3; ++i)
+    *layouts[i] = one_of_two(parts[2][i], 'r', 'c', parts[2]) ? layout::col_major : layout::row_major;
+
+  auto const sizes = split(parts[3], 'x');
+  if (sizes.size() != 3) unreadable(parts[3], "m x n x k");
+  t.m = size(sizes[0]), t.n = size(sizes[1]), t.k = size(sizes[2]);
+  t.lda = size(value_of(parts[4], "lda"));
+  t.ldb = size(value_of(parts[5], "ldb"));
+  t.ldc = size(value_of(parts[6], "ldc"));
+  if (t.lda < tight_lda(t)) unreadable(parts[4], fmt::format("at least {}", tight_lda(t)));
+  if (t.ldb < tight_ldb(t)) unreadable(parts[5], fmt::format("at least {}", tight_ldb(t)));
+  if (t.ldc < tight_ldc(t)) unreadable(parts[6], fmt::format("at least {}", tight_ldc(t)));
+
+  auto const offsets = split(value_of(parts[7], "offsets"), ',');
+  if (offsets.size() != 3) unreadable(parts[7], "three offsets");
+  t.offset_a = size(offsets[0]), t.offset_b = size(offsets[1]), t.offset_c = size(offsets[2]);
+  t.alpha = number<double>(value_of(parts[8], "alpha"), "a number");
+  t.beta = number<double>(value_of(parts[9], "beta"), "a number");
+
+  if (parts[10] != "integer" && parts[10] != "normal") unreadable(parts[10], "integer or normal");
+  t.fill = parts[10] == "integer" ? fill::integer : fill::normal;
+  t.seed = number<std::uint64_t>(value_of(parts[11], "seed"), "a number");
+  return t;
+}
+
+double flops(test_case const& t) noexcept {
+  return 2.0 * static_cast<double>(t.m) * static_cast<double>(t.n) * static_cast<double>(t.k);
+}
+
+std::int64_t tight_lda(test_case const& t) noexcept { return tight(t.layout_a, t.trans_a, t.m, t.k); }
+std::int64_t tight_ldb(test_case const& t) noexcept { return tight(t.layout_b, t.trans_b, t.k, t.n); }
+std::int64_t tight_ldc(test_case const& t) noexcept { return tight(t.layout_c, false, t.m, t.n); }
+
+problem canonical(test_case const& t) noexcept {
+  problem p;
+  p.dtype = t.dtype;
+  p.m = t.m, p.n = t.n, p.k = t.k;
+  auto const rounded = [&t](double x) { return t.dtype == dtype::f32 ? static_cast<float>(x) : x; };
+  p.alpha = rounded(t.alpha), p.beta = rounded(t.beta);
+  p.lda = t.lda, p.ldb = t.ldb, p.ldc = t.ldc;
+  p.trans_a = t.trans_a != (t.layout_a == layout::col_major);
+  p.trans_b = t.trans_b != (t.layout_b == layout::col_major);
+  if (t.layout_c == layout::col_major) {  // C^T = B^T A^T
+    std::swap(p.m, p.n);
+    std::swap(p.lda, p.ldb);
+    std::swap(p.trans_a, p.trans_b);
+    p.trans_a = !p.trans_a, p.trans_b = !p.trans_b;
+  }
+  return p;
+}
+
+}  // namespace tandem::harness

@@ -1,0 +1,54 @@
+// One problem of the harness: sizes, storage of the three operands, scalars, and what its data are drawn from.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <tandem/kernel.hpp>
+#include <tandem/types.hpp>
+
+namespace tandem::harness {
+
+/// What A, B and C hold. `integer`: integers whose sums are exact in any order, so the product must be equal as
+/// numbers; `normal`: real data, judged against the componentwise bound.
+enum class fill { integer, normal };
+
+/// C (m x n) = alpha op(A) op(B) + beta C. An operand with its `trans` flag is stored transposed (A as k x m, B as
+/// n x k) in its layout and passed as `.transposed()`, so layouts and leading dimensions are the stored matrix's.
+struct test_case {
+  tandem::dtype dtype = tandem::dtype::f32;
+  std::int64_t m = 0, n = 0, k = 0;
+  bool trans_a = false, trans_b = false;
+  tandem::layout layout_a = tandem::layout::row_major;
+  tandem::layout layout_b = tandem::layout::row_major;
+  tandem::layout layout_c = tandem::layout::row_major;
+  std::int64_t lda = 0, ldb = 0, ldc = 0;                 ///< elements
+  std::int64_t offset_a = 0, offset_b = 0, offset_c = 0;  ///< elements past a 16-byte boundary
+  double alpha = 1, beta = 0;
+  harness::fill fill = harness::fill::integer;
+  std::uint64_t seed = 0;  ///< of its data and of where its guards lie
+  std::string source;      ///< where the problem comes from: a shape file's row, a tile edge, …
+};
+
+std::string_view to_string(fill) noexcept;
+
+/// One line that names the problem completely, but for its source:
+/// f32:nt:rrc:129x127x33:lda=146:ldb=33:ldc=129:offsets=0,1,3:alpha=1:beta=0.5:normal:seed=42
+std::string to_string(test_case const& t);
+
+/// The problem that such a line names. Throws std::invalid_argument with the part that cannot be read.
+test_case parse_case(std::string_view line);
+
+/// 2 m n k
+double flops(test_case const& t) noexcept;
+
+/// The smallest leading dimension of each stored operand; at least 1.
+std::int64_t tight_lda(test_case const& t) noexcept;
+std::int64_t tight_ldb(test_case const& t) noexcept;
+std::int64_t tight_ldc(test_case const& t) noexcept;
+
+/// The sizes and scalars of the canonical problem that a kernel is handed for t, without pointers: a column-major C is
+/// computed as its transpose, so m and n change places. This is what `plan` and `refuses` are asked about.
+problem canonical(test_case const& t) noexcept;
+
+}  // namespace tandem::harness

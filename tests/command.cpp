@@ -1,0 +1,156 @@
+// The command line: exit codes, messages, JSON.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+
+#include <nlohmann/json.hpp>
+#include <tandem/tandem.hpp>
+
+#include "tests/support.hpp"
+
+using namespace tandem;
+using tests::run_tandem;
+
+namespace {
+
+// A file that is gone with its owner.
+class temporary_file {
+ public:
+  explicit temporary_file(std::string const& text = "")
+      : path_(std::filesystem::temp_directory_path() / ("tandem_test_" + std::to_string(count_++) + ".tmp")) {
+    std::ofstream(path_) << text;
+  }
+  ~temporary_file() { std::filesystem::remove(path_); }
+  std::string path() const { return path_.string(); }
+  std::string text() const {
+    std::ifstream in(path_);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+ private:
+  static inline int count_ = 0;
+  std::filesystem::path path_;
+};
+
+bool contains(std::string const& text, std::string const& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_SUITE_BEGIN("command");
+
+TEST_CASE("bad usage exits with 2 and says what is wrong") {
+  CHECK(run_tandem("").exit_code == 2);
+  CHECK(run_tandem("frobnicate").exit_code == 2);
+  CHECK(run_tandem("tiles 1 2").exit_code == 2);
+  CHECK(run_tandem("tiles 0 2 3").exit_code == 2);
+  auto const unknown = run_tandem("check --kernels 'no.such*'");
+  CHECK(unknown.exit_code == 2);
+  CHECK(contains(unknown.err, "no gemm kernel matches 'no.such*'"));
+  auto const type = run_tandem("check --dtype f31");
+  CHECK(type.exit_code == 2);
+  CHECK(contains(type.err, "'f31' is no element type"));
+  CHECK(run_tandem("check --m 3 --n 3").exit_code == 2);
+  CHECK(run_tandem("check --require nowhere --m 1 --n 1 --k 1").exit_code == 2);
+}
+
+TEST_CASE("--help and --version exit with 0, and --version names the libraries") {
+  CHECK(run_tandem("--help").exit_code == 0);
+  auto const version = run_tandem("--version");
+  CHECK(version.exit_code == 0);
+  for (auto const* word : {"tandem 0.", "compiler", "cuda", "openblas", "eigen", "cublas"}) {
+    CAPTURE(word);
+    CHECK(contains(version.out, word));
+  }
+}
+
+TEST_CASE("check exits with 0 when all pass, and its JSON has every field") {
+  temporary_file const json;
+  auto const run = run_tandem("check --kernels cpu --m 33 --n 31 --k 29 --json " + json.path());
+  CAPTURE(run.out);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.out, "verdict: pass"));
+  CHECK(run.err.empty());
+  auto const rows = nlohmann::json::parse(json.text());
+  REQUIRE(rows.is_array());
+  REQUIRE(!rows.empty());
+  for (auto const* field : {"backend",  "kernel",   "dtype",    "m",           "n",     "k",   "trans_a", "trans_b",
+                            "layout_a", "layout_b", "layout_c", "lda",         "ldb",   "ldc", "alpha",   "beta",
+                            "fill",     "verdict",  "reason",   "worst_error", "bound", "row", "col"}) {
+    CAPTURE(field);
+    CHECK(rows[0].contains(field));
+  }
+  std::set<std::string> transposes;
+  for (auto const& row : rows) transposes.insert(row["trans_a"].get<std::string>() + row["trans_b"].get<std::string>());
+  CHECK(transposes == std::set<std::string>{"nn", "nt", "tn", "tt"});
+}
+
+TEST_CASE("check --trans keeps to one pair of transposes") {
+  temporary_file const json;
+  CHECK(run_tandem("check --kernels cpu --trans tn --m 5 --n 6 --k 7 --json " + json.path()).exit_code == 0);
+  for (auto const& row : nlohmann::json::parse(json.text())) {
+    CHECK(row["trans_a"] == "t");
+    CHECK(row["trans_b"] == "n");
+  }
+}
+
+TEST_CASE("check exits with 77 when nothing was run") {
+  CHECK(run_tandem("check --kernels oracle.gemm.f32 --dtype f64 --m 3 --n 3 --k 3").exit_code == 77);
+}
+
+TEST_CASE("check --require exits with 3, and the reason, when the backend is missing") {
+  for (auto const& info : backends()) {
+    std::string const name(to_string(info.backend));
+    CAPTURE(name);
+    auto const run = run_tandem("check --kernels oracle --m 3 --n 3 --k 3 --require " + name);
+    CHECK(run.exit_code == (info.available ? 0 : 3));
+    CHECK(contains(run.err, info.reason));
+  }
+}
+
+TEST_CASE("an unreadable shape file is an error with its file and line") {
+  temporary_file const shapes("m,n,k,dtype,trans_a,trans_b,source\n1,2,3,f32,n,n,fine\n1,two,3,f32,n,n,odd\n");
+  auto const run = run_tandem("check --kernels cpu --shapes " + shapes.path());
+  CHECK(run.exit_code == 2);
+  CHECK(contains(run.err, shapes.path() + ":3"));
+  CHECK(contains(run.err, "two"));
+  CHECK(run_tandem("check --shapes /does/not/exist.csv").exit_code == 2);
+}
+
+TEST_CASE("bf16 shapes are reported as unsupported, not passed") {
+  temporary_file const shapes("m,n,k,dtype,trans_a,trans_b,source\n3,4,5,bf16,n,t,half\n");
+  temporary_file const json;
+  auto const run = run_tandem("check --kernels cpu --shapes " + shapes.path() + " --json " + json.path());
+  CHECK(run.exit_code == 77);
+  auto const rows = nlohmann::json::parse(json.text());
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0]["verdict"] == "unsupported");
+  CHECK(rows[0]["dtype"] == "bf16");
+}
+
+TEST_CASE("bench prints each kernel beside its peer, and its JSON has the ratio") {
+  temporary_file const json;
+  auto const run = run_tandem("bench gemm --against eigen --m 33 --n 17 --k 9 --rounds 3 --json " + json.path());
+  CAPTURE(run.err);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.out, "33x17x9"));
+  auto const rows = nlohmann::json::parse(json.text());
+  REQUIRE(rows.size() >= 2);
+  for (auto const& row : rows) {
+    CHECK(row["gflops"] > 0);
+    CHECK(row["median_seconds"] >= row["min_seconds"]);
+    CHECK(row["max_seconds"] >= row["median_seconds"]);
+    CHECK(row["ratio_to"]["eigen.gemm.f32"] > 0);
+  }
+  CHECK(run_tandem("bench axpy --n 1000 --rounds 3").exit_code == 0);
+}
+
+TEST_CASE("the library starts without any CUDA library") {
+  auto const needed = tests::run_command("ldd $(dirname " TANDEM_COMMAND ")/libtandem.so");
+  REQUIRE(needed.exit_code == 0);
+  for (auto const* name : {"libcuda", "libcublas", "libnv"}) CHECK(!contains(needed.out, name));
+}
+
+TEST_SUITE_END();

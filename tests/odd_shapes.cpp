@@ -1,0 +1,55 @@
+// Every kernel that can run here, on sizes that miss every tile: the harness's own problems and the odd shapes.
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include <tandem/harness/harness.hpp>
+#include <tandem/tandem.hpp>
+
+#include "tests/support.hpp"
+
+using namespace tandem;
+
+namespace {
+
+std::vector<kernel> rows_of(backend id) {
+  std::vector<kernel> rows;
+  for (auto const& row : kernel_table())
+    if (row.backend == id && row.operation() == operation::gemm) rows.push_back(row);
+  return rows;
+}
+
+void check_backend(backend id) {
+  if (!tests::has_backend(id)) return;
+  auto const rows = rows_of(id);
+  REQUIRE(!rows.empty());
+  harness::check_options options;
+  options.flop_budget = 1e9;  // what is larger is the command's business: ./run check
+  auto const shapes = harness::read_shapes("shapes/odd.csv");
+  auto const results = harness::check(harness::make_cases(shapes, rows), rows, options);
+  INFO(harness::describe_failures(results));
+  for (auto const& s : harness::summarize(results)) {
+    CAPTURE(s.kernel);
+    CAPTURE(s.reason);
+    if (s.verdict == harness::verdict::unavailable) {
+      MESSAGE("skipped: ", s.kernel, ": ", s.reason);
+      continue;
+    }
+    CHECK(s.verdict == harness::verdict::pass);
+    CHECK(s.passed > 100);
+  }
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("odd shapes");
+
+TEST_CASE("the CPU's kernels are right on odd shapes") { check_backend(backend::cpu); }
+TEST_CASE("the SIMT executor's kernels are right on odd shapes") { check_backend(backend::simt); }
+TEST_CASE("the GPU's kernels are right on odd shapes") { check_backend(backend::gpu); }
+TEST_CASE("the oracle is right on odd shapes") { check_backend(backend::oracle); }
+TEST_CASE("Eigen is right on odd shapes") { check_backend(backend::eigen); }
+TEST_CASE("OpenBLAS is right on odd shapes") { check_backend(backend::openblas); }
+TEST_CASE("cuBLAS is right on odd shapes") { check_backend(backend::cublas); }
+
+TEST_SUITE_END();

@@ -1,0 +1,28 @@
+// What the tests share: skipping with a reason, and running a command.
+#pragma once
+
+#include <string>
+
+#include <tandem/kernels.hpp>
+
+namespace tandem::tests {
+
+/// True when the backend is there. If not, the running case is reported as skipped with the reason, or fails where
+/// TANDEM_REQUIRE names the backend. An executable that has only skipped cases exits with 77, which CTest shows as
+/// skipped.
+bool has_backend(tandem::backend id);
+
+/// What a command printed and how it exited.
+struct command_result {
+  std::string out;  ///< standard output
+  std::string err;  ///< standard error
+  int exit_code = -1;
+};
+
+/// Runs a command of the shell.
+command_result run_command(std::string const& command);
+
+/// Runs the `tandem` command of this build with these arguments.
+command_result run_tandem(std::string const& arguments);
+
+}  // namespace tandem::tests

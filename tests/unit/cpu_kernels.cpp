@@ -1,0 +1,345 @@
+// Every row of the CPU backend against plain loops: odd shapes, transposes, alpha and beta, gaps between rows, operands
+// between unmapped pages, any number of threads.
+#include <doctest/doctest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include "cpu/blocking.hpp"
+#include "cpu/descriptor.hpp"
+
+namespace {
+
+using tandem::dtype;
+using tandem::problem;
+
+/// `size` elements with an unmapped page directly behind (at_end) or before them.
+template <class T>
+class guarded {
+ public:
+  guarded(std::int64_t size, bool at_end) {
+    auto const page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    std::size_t const bytes = static_cast<std::size_t>(size) * sizeof(T), body = (bytes + page - 1) / page * page;
+    length_ = body + 2 * page;
+    void* const base = mmap(nullptr, length_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(base != MAP_FAILED);
+    base_ = static_cast<std::byte*>(base);
+    REQUIRE(mprotect(base_, page, PROT_NONE) == 0);
+    REQUIRE(mprotect(base_ + page + body, page, PROT_NONE) == 0);
+    data_ = static_cast<T*>(static_cast<void*>(base_ + page + (at_end ? body - bytes : 0)));
+  }
+  guarded(guarded const&) = delete;
+  guarded& operator=(guarded const&) = delete;
+  ~guarded() { munmap(base_, length_); }
+  T* data() const { return data_; }
+
+ private:
+  std::byte* base_ = nullptr;
+  std::size_t length_ = 0;
+  T* data_ = nullptr;
+};
+
+struct shape {
+  std::int64_t m, n, k;
+};
+
+struct variant {
+  bool trans_a = false, trans_b = false;
+  double alpha = 1, beta = 0;
+  std::int64_t gap = 0;
+  bool at_end = true;
+  bool integers = true;
+};
+
+/// Runs a row and returns how many elements of C, gaps included, are not what plain loops in long double give: equal
+/// for integers, within gamma(k + 2) (|alpha| |A| |B| + |beta| |C|) otherwise.
+template <class T>
+std::int64_t errors(tandem::kernel const& row, shape const& s, variant const& v, int threads,
+                    std::vector<T>* result = nullptr) {
+  auto const [m, n, k] = s;
+  T const nan = std::numeric_limits<T>::quiet_NaN(), sentinel = T(12345);
+  std::int64_t const a_rows = v.trans_a ? k : m, a_cols = v.trans_a ? m : k;
+  std::int64_t const b_rows = v.trans_b ? n : k, b_cols = v.trans_b ? k : n;
+  std::int64_t const lda = a_cols + v.gap, ldb = b_cols + v.gap, ldc = n + v.gap;
+  // The last row of a matrix ends at its last element: there is no gap behind it to lean on.
+  guarded<T> const a_memory((a_rows - 1) * lda + a_cols, v.at_end), b_memory((b_rows - 1) * ldb + b_cols, v.at_end);
+  std::int64_t const c_size = (m - 1) * ldc + n;
+  guarded<T> const c_memory(c_size, v.at_end);
+  T *const a = a_memory.data(), *const b = b_memory.data(), *const c = c_memory.data();
+
+  std::mt19937 engine(static_cast<unsigned>(m * 31 + n * 7 + k));
+  std::uniform_int_distribution<int> small(-3, 3);
+  std::normal_distribution<double> real;
+  auto const value = [&] { return v.integers ? static_cast<T>(small(engine)) : static_cast<T>(real(engine)); };
+  auto const fill = [&](T* x, std::int64_t rows, std::int64_t cols, std::int64_t ld, T in_gap) {
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < (i + 1 < rows ? ld : cols); ++j) x[i * ld + j] = j < cols ? value() : in_gap;
+  };
+  fill(a, a_rows, a_cols, lda, nan);
+  fill(b, b_rows, b_cols, ldb, nan);
+  fill(c, m, n, ldc, sentinel);
+  std::vector<T> const before(c, c + c_size);
+  if (v.beta == 0)
+    for (std::int64_t i = 0; i < m; ++i) std::fill_n(c + i * ldc, n, nan);
+
+  row.run({.dtype = tandem::dtype_of<T>,
+           .m = m,
+           .n = n,
+           .k = k,
+           .alpha = v.alpha,
+           .a = a,
+           .lda = lda,
+           .trans_a = v.trans_a,
+           .b = b,
+           .ldb = ldb,
+           .trans_b = v.trans_b,
+           .beta = v.beta,
+           .c = c,
+           .ldc = ldc},
+          {.stream = nullptr, .threads = threads});
+  if (result) result->assign(c, c + c_size);
+
+  long double const u = std::numeric_limits<T>::epsilon() / 2, steps = static_cast<long double>(k + 2);
+  long double const gamma = v.integers ? 0 : steps * u / (1 - steps * u);
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      long double sum = 0, magnitude = 0;
+      for (std::int64_t p = 0; p < k; ++p) {
+        long double const term = static_cast<long double>(v.trans_a ? a[p * lda + i] : a[i * lda + p]) *
+                                 (v.trans_b ? b[j * ldb + p] : b[p * ldb + j]);
+        sum += term;
+        magnitude += std::abs(term);
+      }
+      long double const old = before[static_cast<std::size_t>(i * ldc + j)];
+      long double const want = v.alpha * sum + v.beta * old;
+      long double const bound = gamma * (std::abs(v.alpha) * magnitude + std::abs(v.beta * old));
+      wrong += !(std::abs(c[i * ldc + j] - want) <= bound);
+    }
+    if (i + 1 < m)
+      for (std::int64_t j = n; j < ldc; ++j) wrong += c[i * ldc + j] != sentinel;
+  }
+  return wrong;
+}
+
+std::int64_t errors(tandem::kernel const& row, shape const& s, variant const& v, int threads = 1) {
+  return row.dtype == dtype::f32 ? errors<float>(row, s, v, threads) : errors<double>(row, s, v, threads);
+}
+
+template <class F>
+void for_each_gemm(F&& f) {
+  for (auto const& row : tandem::cpu::descriptor().kernels) {
+    if (row.operation() != tandem::operation::gemm || (row.unavailable && !row.unavailable().empty())) continue;
+    CAPTURE(row.name);
+    f(row);
+  }
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("cpu_kernels");
+
+TEST_CASE("the table has the rows that were promised") {
+  auto const& rows = tandem::cpu::descriptor().kernels;
+  for (char const* name :
+       {"cpu.blocked.f32.64x64x64", "cpu.blocked.f64.64x64x64", "cpu.outer_product.f32", "cpu.outer_product.f64",
+        "cpu.inner_product.f32", "cpu.inner_product.f64", "cpu.axpy.f32", "cpu.axpy.f64",
+#ifdef __x86_64__
+        "cpu.avx512.f32.14x32", "cpu.avx512.f64.14x16", "cpu.avx2.f32.6x16", "cpu.avx2.f64.6x8", "cpu.baseline.f32.6x8",
+        "cpu.baseline.f64.6x4"
+#endif
+       }) {
+    CAPTURE(name);
+    CHECK(std::ranges::count(rows, name, &tandem::kernel::name) == 1);
+  }
+  for (auto const& row : rows) CHECK(row.backend == tandem::backend::cpu);
+  CHECK(tandem::cpu::descriptor().version().find("Highway") != std::string::npos);
+}
+
+TEST_CASE("integers are exact on every shape around a tile") {
+  for_each_gemm([](tandem::kernel const& row) {
+    for (std::int64_t m : {1, 5, 6, 7, 13, 14, 15, 29})
+      for (std::int64_t n : {1, 3, 4, 8, 15, 16, 17, 31, 32, 33, 49})
+        for (std::int64_t k : {1, 2, 17}) {
+          shape const s{m, n, k};
+          INFO(m, "x", n, "x", k);
+          CHECK(errors(row, s, {}) == 0);
+          CHECK(errors(row, s, {.alpha = -1, .beta = 1, .gap = 3}) == 0);
+          CHECK(errors(row, s, {.trans_a = true, .trans_b = true, .alpha = 2, .beta = -2, .gap = 1, .at_end = false}) ==
+                0);
+        }
+  });
+}
+
+TEST_CASE("transposes, alpha and beta in all combinations") {
+  for_each_gemm([](tandem::kernel const& row) {
+    for (bool trans_a : {false, true})
+      for (bool trans_b : {false, true})
+        for (double alpha : {1.0, -1.0, 2.0, -2.0})
+          for (double beta : {0.0, 1.0, -1.0, 2.0, -2.0})
+            for (std::int64_t gap : {0, 5}) {
+              INFO(trans_a, trans_b, " alpha ", alpha, " beta ", beta, " gap ", gap);
+              CHECK(errors(row, {31, 35, 19}, {trans_a, trans_b, alpha, beta, gap}) == 0);
+            }
+  });
+}
+
+TEST_CASE("real data stay within the bound, also where blocks of m, n and k end") {
+  for_each_gemm([](tandem::kernel const& row) {
+    auto const type = row.dtype == dtype::f32 ? 4 : 8;
+    auto const b = tandem::cpu::choose_blocking(tandem::cpu::host_caches(), type, 14, row.dtype == dtype::f32 ? 32 : 16,
+                                                1 << 20, 1 << 20, 1 << 20);
+    for (shape const& s : {shape{3, 5, b.kc},
+                           {17, 9, b.kc + 1},
+                           {15, 33, 2 * b.kc + 3},
+                           {b.mc + 1, 3, 9},
+                           {65, 129, 63},
+                           {1, 1, 3000},
+                           {2, 3000, 2},
+                           {97, 101, 103}}) {
+      INFO(s.m, "x", s.n, "x", s.k);
+      CHECK(errors(row, s, {.alpha = 1.25, .beta = -0.75, .gap = 2, .integers = false}) == 0);
+      CHECK(errors(row, s, {.trans_a = true, .alpha = -0.3125, .integers = false}) == 0);
+    }
+  });
+}
+
+TEST_CASE("the bits do not depend on the number of threads") {
+  for_each_gemm([](tandem::kernel const& row) {
+    // The last two are too thin to be shared by rows: one panel of A, many of B.
+    for (shape const& s : {shape{131, 140, 150}, {257, 65, 300}, {5, 2000, 400}, {20, 1500, 300}}) {
+      INFO(s.m, "x", s.n, "x", s.k);
+      variant const v{.alpha = 0.5, .beta = 1.5, .integers = false};
+      auto const same = [&]<class T>(T) {
+        std::vector<T> one, many;
+        CHECK(errors<T>(row, s, v, 1, &one) == 0);
+        for (int threads : {2, 3, 4}) {
+          CAPTURE(threads);
+          CHECK(errors<T>(row, s, v, threads, &many) == 0);
+          CHECK(std::memcmp(one.data(), many.data(), one.size() * sizeof(T)) == 0);
+        }
+      };
+      if (row.dtype == dtype::f32)
+        same(float());
+      else
+        same(double());
+    }
+  });
+}
+
+TEST_CASE("two callers at once") {
+  for_each_gemm([](tandem::kernel const& row) {
+    std::int64_t wrong[2] = {-1, -1};
+    std::thread other([&] { wrong[1] = errors(row, {140, 150, 160}, {.beta = 1}, 2); });
+    wrong[0] = errors(row, {133, 120, 170}, {.trans_b = true}, 2);
+    other.join();
+    CHECK(wrong[0] == 0);
+    CHECK(wrong[1] == 0);
+  });
+}
+
+TEST_CASE("zeros are not skipped: 0 * Inf is NaN, and only where it belongs") {
+  for_each_gemm([](tandem::kernel const& row) {
+    auto const check = [&]<class T>(T) {
+      std::vector<T> a(20 * 3, T(1)), b(3 * 20, T(1)), c(20 * 20, T(0));
+      a[4 * 3 + 1] = 0;
+      b[1 * 20 + 7] = std::numeric_limits<T>::infinity();
+      row.run({.dtype = row.dtype,
+               .m = 20,
+               .n = 20,
+               .k = 3,
+               .a = a.data(),
+               .lda = 3,
+               .b = b.data(),
+               .ldb = 20,
+               .c = c.data(),
+               .ldc = 20},
+              {});
+      CHECK(std::isnan(c[4 * 20 + 7]));
+      CHECK(std::isinf(c[5 * 20 + 7]));
+      CHECK(std::ranges::count_if(c, [](T x) { return std::isfinite(x); }) == 20 * 19);
+    };
+    if (row.dtype == dtype::f32)
+      check(float());
+    else
+      check(double());
+  });
+}
+
+TEST_CASE("the plan names its levels from the outside in") {
+  for_each_gemm([](tandem::kernel const& row) {
+    REQUIRE(row.plan);
+    auto const levels = row.plan({.dtype = row.dtype, .m = 1000, .n = 900, .k = 800}).levels;
+    REQUIRE(!levels.empty());
+    for (auto const& level : levels) CHECK(!level.memory.empty());
+    if (levels.size() == 1) return;
+    std::vector<std::string> names;
+    for (auto const& level : levels) names.push_back(level.name);
+    CHECK(names == std::vector<std::string>{"jc", "pc", "ic", "jr", "register"});
+    CHECK(row.name.ends_with(std::to_string(levels.back().m) + "x" + std::to_string(levels.back().n)));
+  });
+}
+
+TEST_CASE("scale multiplies C and keeps its gaps; beta = 0 does not read it") {
+  auto const check = []<class T>(T) {
+    T const nan = std::numeric_limits<T>::quiet_NaN();
+    std::vector<T> c = {1, 2, nan, 3, 4, nan};
+    problem p{.dtype = tandem::dtype_of<T>, .m = 2, .n = 2, .beta = -2, .c = c.data(), .ldc = 3};
+    tandem::cpu::descriptor().scale(p, {});
+    CHECK((c[0] == -2 && c[1] == -4 && c[3] == -6 && c[4] == -8 && std::isnan(c[2]) && std::isnan(c[5])));
+    c = {nan, nan, T(7), nan, nan, T(7)};
+    p.beta = 0;
+    p.c = c.data();
+    tandem::cpu::descriptor().scale(p, {});
+    CHECK(c == std::vector<T>{0, 0, 7, 0, 0, 7});
+  };
+  check(float());
+  check(double());
+}
+
+TEST_CASE("axpy is one fused multiply-add an element, for any stride, size and number of threads") {
+  auto const check = []<class T>(T) {
+    auto const& rows = tandem::cpu::descriptor().kernels;
+    auto const row =
+        std::ranges::find(rows, std::string("cpu.axpy.") + (sizeof(T) == 4 ? "f32" : "f64"), &tandem::kernel::name);
+    REQUIRE(row != rows.end());
+    std::mt19937 engine(5);
+    std::normal_distribution<double> real;
+    for (std::int64_t n : {1, 7, 8, 15, 16, 17, 33, 1000, 100003})
+      for (std::int64_t stride_x : {1, 0, 3, -2})
+        for (std::int64_t stride_y : {1, 2, -1})
+          for (int threads : {1, 3}) {
+            INFO(n, " strides ", stride_x, " ", stride_y, " threads ", threads);
+            std::int64_t const x_size = (n - 1) * std::abs(stride_x) + 1, y_size = (n - 1) * std::abs(stride_y) + 1;
+            guarded<T> const x_memory(x_size, n % 2 == 0), y_memory(y_size, n % 2 == 1);
+            for (std::int64_t i = 0; i < x_size; ++i) x_memory.data()[i] = static_cast<T>(real(engine));
+            for (std::int64_t i = 0; i < y_size; ++i) y_memory.data()[i] = static_cast<T>(real(engine));
+            T const* const x = x_memory.data() + (stride_x < 0 ? x_size - 1 : 0);
+            T* const y = y_memory.data() + (stride_y < 0 ? y_size - 1 : 0);
+            std::vector<T> want(y_memory.data(), y_memory.data() + y_size);
+            T* const w = want.data() + (stride_y < 0 ? y_size - 1 : 0);
+            T const alpha = T(1) / 3;
+            for (std::int64_t i = 0; i < n; ++i) w[i * stride_y] = std::fma(alpha, x[i * stride_x], w[i * stride_y]);
+            row->run_axpy({.dtype = row->dtype,
+                           .n = n,
+                           .alpha = alpha,
+                           .x = x,
+                           .stride_x = stride_x,
+                           .y = y,
+                           .stride_y = stride_y},
+                          {.stream = nullptr, .threads = threads});
+            CHECK(std::memcmp(y_memory.data(), want.data(), want.size() * sizeof(T)) == 0);
+          }
+  };
+  check(float());
+  check(double());
+}
+
+TEST_SUITE_END();

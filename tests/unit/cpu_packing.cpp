@@ -1,0 +1,59 @@
+// Packing: panels hold the right elements for every layout, zeros behind the edge, and nothing else is written.
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "cpu/kernels/microkernel.hpp"
+
+namespace {
+
+template <class T>
+void check_pack(tandem::cpu::pack_function<T> pack, std::int64_t width_of_panel, std::string const& what) {
+  T const nan = std::numeric_limits<T>::quiet_NaN();
+  for (std::int64_t width : {1, 2, 5, 13, 14, 15, 31, 32, 33, 70}) {
+    for (std::int64_t depth : {1, 2, 3, 4, 5, 15, 16, 17, 37}) {
+      for (bool contiguous_width : {false, true}) {
+        INFO(what, " panel ", width_of_panel, ", ", width, " x ", depth, ", ", contiguous_width);
+        std::int64_t const ld = (contiguous_width ? width : depth) + 3;
+        std::int64_t const stride_w = contiguous_width ? 1 : ld, stride_d = contiguous_width ? ld : 1;
+        std::vector<T> src(static_cast<std::size_t>(ld * (contiguous_width ? depth : width)), nan);
+        for (std::int64_t w = 0; w < width; ++w)
+          for (std::int64_t d = 0; d < depth; ++d)
+            src[static_cast<std::size_t>(w * stride_w + d * stride_d)] = static_cast<T>(1000 * w + d + 1);
+
+        std::int64_t const panels = (width + width_of_panel - 1) / width_of_panel;
+        std::int64_t const size = panels * width_of_panel * depth;
+        std::vector<T> out(static_cast<std::size_t>(size + 16), T(-7));
+        pack(src.data(), stride_w, stride_d, width, depth, out.data());
+
+        std::int64_t wrong = 0;
+        for (std::int64_t i = 0; i < size; ++i) {
+          std::int64_t const panel = i / (width_of_panel * depth), d = i / width_of_panel % depth;
+          std::int64_t const w = panel * width_of_panel + i % width_of_panel;
+          wrong += out[static_cast<std::size_t>(i)] != (w < width ? static_cast<T>(1000 * w + d + 1) : T(0));
+        }
+        for (std::int64_t i = size; i < size + 16; ++i) wrong += out[static_cast<std::size_t>(i)] != T(-7);
+        CHECK(wrong == 0);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("cpu_packing");
+
+TEST_CASE("pack_a and pack_b of every instruction set") {
+  for (auto const* set : tandem::cpu::instruction_sets()) {
+    if (!set->supported()) continue;
+    std::string const name(set->technique);
+    check_pack<float>(set->f32.pack_a, set->f32.mr, name + " f32 a");
+    check_pack<float>(set->f32.pack_b, set->f32.nr, name + " f32 b");
+    check_pack<double>(set->f64.pack_a, set->f64.mr, name + " f64 a");
+    check_pack<double>(set->f64.pack_b, set->f64.nr, name + " f64 b");
+  }
+}
+
+TEST_SUITE_END();

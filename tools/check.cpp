@@ -1,0 +1,175 @@
+// tandem check: kernels on odd and real shapes, judged by the harness.
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <tandem/harness/harness.hpp>
+#include <tandem/tandem.hpp>
+
+#include "tools/commands.hpp"
+#include "tools/names.hpp"
+
+namespace tandem::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct check_arguments {
+  std::string kernels = "*", against = "eigen,openblas,cublas", dtypes = "f32,f64", trans, require, json;
+  std::vector<std::string> shapes;
+  std::vector<std::int64_t> m, n, k;
+  std::uint64_t seed = 1;
+};
+
+// The shape files that come with the project: beside the build tree, or where it is installed.
+std::vector<std::string> default_shape_files() {
+  auto const here = fs::read_symlink("/proc/self/exe").parent_path();
+  for (auto const& folder : {here / "../../shapes", here / "../share/tandem/shapes"}) {
+    if (!fs::is_directory(folder)) continue;
+    std::vector<std::string> files;
+    for (auto const& entry : fs::directory_iterator(folder))
+      if (entry.path().extension() == ".csv") files.push_back(entry.path().lexically_normal().string());
+    std::ranges::sort(files);
+    return files;
+  }
+  throw std::runtime_error("no shapes folder near " + here.string() + "; name files with --shapes");
+}
+
+// Every combination of the sizes named, for each element type and transpose asked for.
+std::vector<harness::shape> shapes_of_sizes(check_arguments const& o) {
+  if (o.m.empty() || o.n.empty() || o.k.empty())
+    throw std::invalid_argument("--m, --n and --k belong together; at least one of them is missing");
+  std::vector<harness::shape> shapes;
+  for (auto const& type : split(o.dtypes))
+    for (auto const m : o.m)
+      for (auto const n : o.n)
+        for (auto const k : o.k)
+          for (bool const trans_a : {false, true})
+            for (bool const trans_b : {false, true}) {
+              harness::shape s;
+              s.m = m, s.n = n, s.k = k;
+              s.dtype = parse_dtype(type);
+              s.trans_a = trans_a, s.trans_b = trans_b;
+              s.source = "command line";
+              shapes.push_back(s);
+            }
+  return shapes;
+}
+
+std::vector<harness::test_case> wanted_cases(check_arguments const& o, std::vector<kernel> const& rows) {
+  harness::case_options options;
+  options.seed = o.seed;
+  for (auto const& type : split(o.dtypes)) options.dtypes.push_back(parse_dtype(type));
+  if (!o.trans.empty()) {
+    options.trans_a = o.trans[0] == 't';
+    options.trans_b = o.trans[1] == 't';
+  }
+  bool const sizes = !o.m.empty() || !o.n.empty() || !o.k.empty();
+  if (sizes && !o.shapes.empty()) throw std::invalid_argument("--shapes and --m, --n, --k exclude each other");
+  options.only_shapes = sizes || !o.shapes.empty();
+  std::vector<harness::shape> shapes;
+  if (sizes) {
+    shapes = shapes_of_sizes(o);
+  } else {
+    for (auto const& file : o.shapes.empty() ? default_shape_files() : o.shapes) {
+      auto const more = harness::read_shapes(file);
+      shapes.insert(shapes.end(), more.begin(), more.end());
+    }
+  }
+  return harness::make_cases(shapes, rows, options);
+}
+
+// The names among --require of backends that are not there, each with its reason; empty when all are.
+std::string missing_backends(std::string const& required) {
+  std::string missing;
+  auto const all = backends();
+  for (auto const& name : split(required)) {
+    auto const found = std::ranges::find(all, name, [](auto const& b) { return to_string(b.backend); });
+    if (found == all.end()) throw std::invalid_argument("--require: there is no backend '" + name + "'");
+    if (!found->available) missing += fmt::format("{}{}: {}", missing.empty() ? "" : "; ", name, found->reason);
+  }
+  return missing;
+}
+
+std::vector<kernel> copies(std::vector<kernel const*> const& rows) {
+  std::vector<kernel> all;
+  for (auto const* row : rows) all.push_back(*row);
+  return all;
+}
+
+void write_file(std::string const& path, std::string const& text) {
+  std::ofstream out(path);
+  out << text << '\n';
+  if (!out.flush()) throw std::runtime_error("cannot write " + path);
+}
+
+int print_verdict(std::vector<harness::kernel_summary> const& summaries, std::size_t cases, std::uint64_t seed) {
+  std::int64_t passed = 0, failed = 0, errors = 0, skipped = 0, unsupported = 0, full = 0, freivalds = 0, sampled = 0;
+  std::size_t unavailable = 0;
+  for (auto const& s : summaries) {
+    passed += s.passed, failed += s.failed, errors += s.errors, skipped += s.skipped, unsupported += s.unsupported;
+    full += s.full, freivalds += s.freivalds, sampled += s.sampled;
+    if (s.verdict == harness::verdict::unavailable) ++unavailable;
+  }
+  fmt::print("\n{} problems (seed {}); products: {} passed, {} failed, {} errors\n", cases, seed, passed, failed,
+             errors);
+  fmt::print(
+      "checked in full {}, by Freivalds {}, by sampled rows {}; skipped over a budget {}, unsupported {}; kernels not "
+      "there {}\n",
+      full, freivalds, sampled, skipped, unsupported, unavailable);
+  bool const bad = failed + errors != 0;
+  fmt::print("verdict: {}\n", bad ? "FAIL" : passed == 0 ? "nothing was run" : "pass");
+  return bad ? wrong : passed == 0 ? nothing_run : ok;
+}
+
+int check(check_arguments const& o) {
+  auto const missing = missing_backends(o.require);
+  auto const rows = copies(find_kernels(o.kernels, operation::gemm));
+  auto const cases = wanted_cases(o, rows);
+
+  harness::check_options options;
+  if (!o.against.empty()) options.peers = copies(find_kernels(o.against, operation::gemm));
+  if (isatty(STDERR_FILENO) != 0)
+    options.progress = [](std::size_t done, std::size_t total) {
+      fmt::print(stderr, "\r{}/{} problems{}", done, total, done == total ? "\r\x1b[K" : "");
+    };
+  auto const results = harness::check(cases, rows, options);
+
+  auto const summaries = harness::summarize(results);
+  fmt::print("{}", harness::summary_table(summaries));
+  if (auto const failures = harness::describe_failures(results); !failures.empty()) fmt::print("\n{}", failures);
+  if (!o.json.empty()) write_file(o.json, harness::to_json(results));
+  int const code = print_verdict(summaries, cases.size(), o.seed);
+  if (missing.empty()) return code;
+  fmt::print(stderr, "tandem: a required backend is missing: {}\n", missing);
+  return code == wrong ? wrong : backend_missing;
+}
+
+}  // namespace
+
+action add_check(CLI::App& app) {
+  auto o = std::make_shared<check_arguments>();
+  app.add_option("--kernels", o->kernels, "names, globs or backends, by commas")->capture_default_str();
+  app.add_option("--against", o->against, "kernels that the others' results are compared with, besides the oracle")
+      ->capture_default_str();
+  app.add_option("--shapes", o->shapes, "CSV files of shapes, instead of the project's and of the tile edges");
+  app.add_option("--m", o->m, "rows of C, several by commas, instead of shape files")
+      ->delimiter(',')
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--n", o->n, "columns of C")->delimiter(',')->check(CLI::NonNegativeNumber);
+  app.add_option("--k", o->k, "inner size")->delimiter(',')->check(CLI::NonNegativeNumber);
+  app.add_option("--dtype", o->dtypes, "f32, f64 or both")->capture_default_str();
+  app.add_option("--trans", o->trans, "nn, nt, tn or tt: only this pair of transposes")
+      ->check(CLI::IsMember({"nn", "nt", "tn", "tt"}));
+  app.add_option("--require", o->require, "backends that have to be there, such as gpu");
+  app.add_option("--json", o->json, "write every result there");
+  app.add_option("--seed", o->seed, "of problems and data")->capture_default_str();
+  return [o] { return check(*o); };
+}
+
+}  // namespace tandem::tools
