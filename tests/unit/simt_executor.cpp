@@ -57,10 +57,11 @@ __global__ void half_exits(int* out) {
   out[threadIdx.x] = count[0];
 }
 
-__global__ void throw_in_thread(unsigned thrower) {
+__global__ void throw_in_thread(unsigned thrower, int* went_on) {
   __syncthreads();
   if (threadIdx.x == thrower) throw std::runtime_error("from the kernel");
   __syncthreads();
+  *went_on += 1;
 }
 
 template <class T>
@@ -113,11 +114,13 @@ TEST_CASE("a barrier does not wait for threads that have exited") {
 
 TEST_CASE("an exception in a kernel reaches the launch, and the next launch works") {
   for (unsigned const thrower : {0u, 17u, 63u}) {
-    CHECK_THROWS_WITH_AS(launch(throw_in_thread, dim3(4), dim3(64), 0, nullptr, thrower), "from the kernel",
+    int went_on = 0;
+    CHECK_THROWS_WITH_AS(launch(throw_in_thread, dim3(4), dim3(64), 0, nullptr, thrower, &went_on), "from the kernel",
                          std::runtime_error);
     std::vector<int> data{0, 1, 2, 3};
     launch(reverse, dim3(1), dim3(4), 4 * sizeof(int), nullptr, data.data());
     CHECK(data == std::vector<int>{3, 2, 1, 0});
+    CHECK(went_on == 0);
   }
 }
 
