@@ -113,11 +113,7 @@ void scale_host(problem const& p, execution const&) {
 
 backend_descriptor const& descriptor() {
   static backend_descriptor const d{
-<<<<<<< HEAD
-      .backend = backend::cpu, .unavailable = {}, .version = {}, .scale = {}, .kernels = {}};
-=======
       .backend = backend::cpu, .unavailable = {}, .version = version, .scale = scale_host, .kernels = all_rows()};
->>>>>>> cpu
   return d;
 }
 

@@ -30,8 +30,8 @@ void run(kernel const& row, axpy_problem const& p, execution const& how) {
 template <class T>
 void add(double alpha, vector_view<T const> x, vector_view<T> y, axpy_options const& options) {
   auto const p = checked<T>(alpha, x, y);
-  auto const& row =
-      dispatch::select({operation::axpy, dtype_of<T>, p.memory, options.backend, options.kernel, nullptr});
+  dispatch::request const wanted{operation::axpy, dtype_of<T>, p.memory, options.backend, options.kernel, nullptr};
+  auto const& row = dispatch::select(wanted);
   run(row, p, {.stream = options.stream, .threads = 0});
 }
 

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct check_arguments {
-  std::string kernels = "*", against = "eigen,openblas,cublas", dtypes = "f32,f64", trans, require, json;
+  std::string kernels = "*", against = "eigen,openblas,cublas", dtypes, trans, require, json;
   std::vector<std::string> shapes;
   std::vector<std::int64_t> m, n, k;
   std::uint64_t seed = 1;
@@ -45,7 +45,7 @@ std::vector<harness::shape> shapes_of_sizes(check_arguments const& o) {
   if (o.m.empty() || o.n.empty() || o.k.empty())
     throw std::invalid_argument("--m, --n and --k belong together; at least one of them is missing");
   std::vector<harness::shape> shapes;
-  for (auto const& type : split(o.dtypes))
+  for (auto const& type : split(o.dtypes.empty() ? "f32,f64" : o.dtypes))
     for (auto const m : o.m)
       for (auto const n : o.n)
         for (auto const k : o.k)
@@ -163,7 +163,7 @@ action add_check(CLI::App& app) {
       ->check(CLI::NonNegativeNumber);
   app.add_option("--n", o->n, "columns of C")->delimiter(',')->check(CLI::NonNegativeNumber);
   app.add_option("--k", o->k, "inner size")->delimiter(',')->check(CLI::NonNegativeNumber);
-  app.add_option("--dtype", o->dtypes, "f32, f64 or both")->capture_default_str();
+  app.add_option("--dtype", o->dtypes, "f32, f64 or both (default: both)");
   app.add_option("--trans", o->trans, "nn, nt, tn or tt: only this pair of transposes")
       ->check(CLI::IsMember({"nn", "nt", "tn", "tt"}));
   app.add_option("--require", o->require, "backends that have to be there, such as gpu");
