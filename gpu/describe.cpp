@@ -28,8 +28,7 @@ plan plan_of(tiling const& t) {
 // so that a large tile wins only where it fills the machine.
 double cost(gemm_row const& row, problem const& p, int parallel_blocks) {
   auto const& t = row.tiling;
-  double const blocks =
-      std::ceil(static_cast<double>(p.m) / t.bm) * std::ceil(static_cast<double>(p.n) / t.bn);
+  double const blocks = std::ceil(static_cast<double>(p.m) / t.bm) * std::ceil(static_cast<double>(p.n) / t.bn);
   double const rounds = std::ceil(blocks / std::max(parallel_blocks, 1));
   return rounds * t.bm * t.bn * static_cast<double>(p.k) / row.throughput;
 }

@@ -149,14 +149,15 @@ void enqueue(problem const& p, CUstream_st* stream) {
   }();
   auto const alpha = static_cast<T>(p.alpha), beta = static_cast<T>(p.beta);
   session const s(stream);
-  check(gemm(s.get(), p.trans_b ? op::transposed : op::none, p.trans_a ? op::transposed : op::none,
-             static_cast<int>(p.n), static_cast<int>(p.m), static_cast<int>(p.k), &alpha, static_cast<T const*>(p.b),
-             static_cast<int>(p.ldb), static_cast<T const*>(p.a), static_cast<int>(p.lda), &beta, static_cast<T*>(p.c),
-             static_cast<int>(p.ldc)),
-        fmt::format("cublas gemm of m {}, n {}, k {}", p.m, p.n, p.k));
+  check(
+      gemm(s.get(), p.trans_b ? op::transposed : op::none, p.trans_a ? op::transposed : op::none, static_cast<int>(p.n),
+           static_cast<int>(p.m), static_cast<int>(p.k), &alpha, static_cast<T const*>(p.b), static_cast<int>(p.ldb),
+           static_cast<T const*>(p.a), static_cast<int>(p.lda), &beta, static_cast<T*>(p.c), static_cast<int>(p.ldc)),
+      fmt::format("cublas gemm of m {}, n {}, k {}", p.m, p.n, p.k));
 }
 
-// cuBLAS counts a negative increment from the other end of the vector, and takes 32-bit sizes: long vectors go in parts.
+// cuBLAS counts a negative increment from the other end of the vector, and takes 32-bit sizes: long vectors go in
+// parts.
 template <class T>
 void enqueue_axpy(axpy_problem const& p, CUstream_st* stream) {
   auto const axpy = [] {

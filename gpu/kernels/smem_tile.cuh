@@ -1,5 +1,5 @@
-// Removes the repeated global reads of `coalesced`: a block copies a tile of A and one of B to shared memory, where each
-// element is then read `tile` times.
+// Removes the repeated global reads of `coalesced`: a block copies a tile of A and one of B to shared memory, where
+// each element is then read `tile` times.
 #pragma once
 
 #include "gpu/kernels/operands.cuh"

@@ -18,8 +18,9 @@ struct shared_vector<double> {
   using type = double2;
 };
 
-/// A row of a tile in shared memory has 16 bytes of padding after every 128: threads that read 32 or 64 bytes each, side
-/// by side, then fall into different banks, and so do the steps of k that an operand contiguous in k writes at once.
+/// A row of a tile in shared memory has 16 bytes of padding after every 128: threads that read 32 or 64 bytes each,
+/// side by side, then fall into different banks, and so do the steps of k that an operand contiguous in k writes at
+/// once.
 template <class T>
 __host__ __device__ constexpr int padded(int x) {
   return x + x / (128 / int{sizeof(T)}) * (16 / int{sizeof(T)});
@@ -61,7 +62,7 @@ __device__ __forceinline__ void read_fragment(T (&fragment)[count], T const* row
 }
 
 template <class T, int bm, int bn, int bk, int tm, int tn, bool trans_a, bool trans_b>
-__global__ void __launch_bounds__(bm / tm*(bn / tn)) thread_tile(gemm_operands<T> g) {
+__global__ void __launch_bounds__(bm / tm * (bn / tn)) thread_tile(gemm_operands<T> g) {
   static_assert(bm % tm == 0 && bn % tn == 0, "a block holds whole thread tiles");
   static_assert(bm * sizeof(T) % 128 == 0 && bn * sizeof(T) % 128 == 0, "the padding counts whole 128 bytes");
   constexpr int threads_n = bn / tn, threads = bm / tm * threads_n;

@@ -36,8 +36,8 @@ device_state find_device() {
   auto const found = cudaGetDeviceCount(&count);
   if (found == cudaErrorNoDevice || (found == cudaSuccess && count == 0)) return none("no CUDA device");
   if (found == cudaErrorInsufficientDriver)
-    return none(fmt::format("the CUDA driver, {}, is too old for runtime {}", version_text(driver),
-                            version_text(runtime)));
+    return none(
+        fmt::format("the CUDA driver, {}, is too old for runtime {}", version_text(driver), version_text(runtime)));
   if (found != cudaSuccess) return none(error_text(found));
 
   cudaDeviceProp properties;

@@ -35,8 +35,9 @@ void launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t dynamic_byt
   auto const describe = [&] { return describe_launch(grid, block, dynamic_bytes); };
   // Above 48 KiB a kernel has to ask.
   if (dynamic_bytes > 48 * 1024)
-    gpu::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(dynamic_bytes)),
-               describe);
+    gpu::check(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(dynamic_bytes)),
+        describe);
   cudaLaunchConfig_t config = {};
   config.gridDim = grid;
   config.blockDim = block;

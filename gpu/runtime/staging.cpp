@@ -46,7 +46,8 @@ void copy(host_matrix const& host, void* packed, cudaMemcpyKind kind, CUstream_s
   if (host.rows > 1 && host.pitch <= max_pitch) return copy_rows(host.data, packed, host.rows, host.pitch);
   for (std::int64_t i = 0; i < host.rows; ++i) {
     auto const row = static_cast<std::size_t>(i);
-    copy_row(static_cast<std::byte*>(host.data) + row * host.pitch, static_cast<std::byte*>(packed) + row * host.row_bytes);
+    copy_row(static_cast<std::byte*>(host.data) + row * host.pitch,
+             static_cast<std::byte*>(packed) + row * host.row_bytes);
   }
 }
 
@@ -99,7 +100,8 @@ void run_staged(axpy_problem const& p, CUstream_st* stream,
   auto const n = static_cast<std::size_t>(p.n);
   auto const count_x = p.stride_x == 0 ? 1 : n;
   auto const at = [&](void const* data, std::int64_t stride, std::size_t i) {
-    return static_cast<std::byte const*>(data) + static_cast<std::int64_t>(i) * stride * static_cast<std::int64_t>(element);
+    return static_cast<std::byte const*>(data) +
+           static_cast<std::int64_t>(i) * stride * static_cast<std::int64_t>(element);
   };
   std::vector<std::byte> x(count_x * element), y(n * element);
   for (std::size_t i = 0; i < count_x; ++i) std::memcpy(&x[i * element], at(p.x, p.stride_x, i), element);

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <boost/context/detail/fcontext.hpp>
 #include <boost/context/protected_fixedsize_stack.hpp>
-#include <fmt/format.h>
 #include <tandem/error.hpp>
 
 #include "gpu/simt/sanitizers.hpp"

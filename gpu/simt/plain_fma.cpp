@@ -1,5 +1,5 @@
-// The kernel files compiled for x86 with FMA and AVX2 (gpu/CMakeLists.txt sets the flags). Every symbol that other units
-// could share stays out of here: the linker might keep this unit's copy for a machine that cannot run it.
+// The kernel files compiled for x86 with FMA and AVX2 (gpu/CMakeLists.txt sets the flags). Every symbol that other
+// units could share stays out of here: the linker might keep this unit's copy for a machine that cannot run it.
 #define TANDEM_KERNEL_NAMESPACE tandem::simt::plain_fma
 
 #include "gpu/simt/words.hpp"

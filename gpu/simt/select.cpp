@@ -1,7 +1,11 @@
-// Whether this processor runs the kernels that were compiled for FMA and AVX2.
+// Which compilations of the kernel files there are, and whether this processor runs them.
 #include "gpu/simt/plain.hpp"
 
 namespace tandem::simt {
+
+extern gpu::row_table const compiled_for_baseline;
+
+gpu::row_table const& plain_rows() { return compiled_for_baseline; }
 
 #ifdef TANDEM_SIMT_FMA
 extern gpu::row_table const compiled_with_fma;

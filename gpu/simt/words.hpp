@@ -55,8 +55,8 @@ template <class... P>
 void launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t dynamic_bytes, CUstream_st*,
             typename same<P>::type... arguments) {
   auto const thread = [&] { kernel(arguments...); };
-  simt::run_grid([](void const* body) { (*static_cast<decltype(thread)*>(body))(); }, &thread,
-                 {grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, dynamic_bytes);
+  simt::run_grid([](void const* body) { (*static_cast<decltype(thread)*>(body))(); }, &thread, {grid.x, grid.y, grid.z},
+                 {block.x, block.y, block.z}, dynamic_bytes);
 }
 
 }  // namespace TANDEM_KERNEL_NAMESPACE

@@ -1,0 +1,137 @@
+// Problems for the GPU's and the SIMT executor's rows: padded operands with NaN in every gap, allocated to the last
+// element, so that AddressSanitizer sees an access beyond them.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <tandem/kernel.hpp>
+
+namespace gpu_problems {
+
+struct shape {
+  std::int64_t m = 1, n = 1, k = 1;
+  bool trans_a = false, trans_b = false;
+  double alpha = 1, beta = 0;
+  std::int64_t padding = 3;  // ld beyond the row's length
+};
+
+inline std::string describe(shape const& s) {
+  return fmt::format("m {} n {} k {} trans_a {} trans_b {} alpha {} beta {} padding {}", s.m, s.n, s.k, s.trans_a,
+                     s.trans_b, s.alpha, s.beta, s.padding);
+}
+
+template <class T>
+struct host_problem {
+  shape s;
+  std::int64_t lda, ldb, ldc;
+  std::vector<T> a, b, c;
+
+  explicit host_problem(shape const& of) : s(of) {
+    lda = (s.trans_a ? s.m : s.k) + s.padding;
+    ldb = (s.trans_b ? s.k : s.n) + s.padding;
+    ldc = s.n + s.padding;
+    std::mt19937 random(static_cast<unsigned>(s.m * 1009 + s.n * 31 + s.k));
+    a = matrix(s.trans_a ? s.k : s.m, s.trans_a ? s.m : s.k, lda, random);
+    b = matrix(s.trans_b ? s.n : s.k, s.trans_b ? s.k : s.n, ldb, random);
+    c = matrix(s.m, s.n, ldc, random);
+    // With beta = 0 C must not be read.
+    if (s.beta == 0) std::fill(c.begin(), c.end(), std::numeric_limits<T>::quiet_NaN());
+  }
+
+  tandem::problem canonical() {
+    tandem::problem p;
+    p.dtype = tandem::dtype_of<T>;
+    p.m = s.m, p.n = s.n, p.k = s.k;
+    p.alpha = s.alpha, p.beta = s.beta;
+    p.a = a.data(), p.lda = lda, p.trans_a = s.trans_a;
+    p.b = b.data(), p.ldb = ldb, p.trans_b = s.trans_b;
+    p.c = c.data(), p.ldc = ldc;
+    return p;
+  }
+
+  T at_a(std::int64_t i, std::int64_t p) const { return a[s.trans_a ? p * lda + i : i * lda + p]; }
+  T at_b(std::int64_t p, std::int64_t j) const { return b[s.trans_b ? j * ldb + p : p * ldb + j]; }
+
+ private:
+  static std::vector<T> matrix(std::int64_t rows, std::int64_t cols, std::int64_t ld, std::mt19937& random) {
+    std::vector<T> v((rows - 1) * ld + cols, std::numeric_limits<T>::quiet_NaN());
+    std::uniform_real_distribution<T> value(-1, 1);
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < cols; ++j) v[i * ld + j] = value(random);
+    return v;
+  }
+};
+
+/// Equal bits, or two NaNs.
+template <class T>
+bool same(T x, T y) {
+  return std::memcmp(&x, &y, sizeof x) == 0 || (std::isnan(x) && std::isnan(y));
+}
+
+/// Elements of `got` that are not the bits of the one chain of fused multiply-adds over k that every rung computes,
+/// or not within the bound of a sum in wider arithmetic, or a gap that was written.
+template <class T>
+std::int64_t wrong_elements(host_problem<T> const& before, std::vector<T> const& got) {
+  using wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+  auto const& s = before.s;
+  auto const alpha = static_cast<T>(s.alpha), beta = static_cast<T>(s.beta);
+  wide const unit = wide(std::numeric_limits<T>::epsilon()) / 2, gamma = (s.k + 2) * unit / (1 - (s.k + 2) * unit);
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < s.m; ++i) {
+    for (std::int64_t j = 0; j < s.n; ++j) {
+      T acc = 0;
+      wide sum = 0, magnitude = 0;
+      for (std::int64_t p = 0; p < s.k; ++p) {
+        acc = std::fma(before.at_a(i, p), before.at_b(p, j), acc);
+        wide const product = wide(before.at_a(i, p)) * wide(before.at_b(p, j));
+        sum += product;
+        magnitude += std::abs(product);
+      }
+      T const c = s.beta == 0 ? T{0} : before.c[i * before.ldc + j];
+      T const chain = s.beta == 0 ? alpha * acc : std::fma(alpha, acc, beta * c);
+      T const value = got[i * before.ldc + j];
+      wide const bound = gamma * (std::abs(wide(alpha)) * magnitude + std::abs(wide(beta) * wide(c)));
+      bool const close = std::abs(wide(value) - (wide(alpha) * sum + wide(beta) * wide(c))) <= bound;
+      wrong += !close || !same(value, chain);
+    }
+    for (std::int64_t j = s.n; j < before.ldc && i * before.ldc + j < std::int64_t(got.size()); ++j)
+      wrong += !same(got[i * before.ldc + j], before.c[i * before.ldc + j]);
+  }
+  return wrong;
+}
+
+/// Small shapes, and every edge of the row's block - 1, 0, + 1, with all transposes and a few alphas and betas.
+inline std::vector<shape> odd_shapes(tandem::kernel const& row) {
+  auto const block = row.plan({}).levels.front();
+  auto const bk = block.k != 0 ? block.k : 6;
+  std::vector<shape> shapes;
+  constexpr double alphas[] = {1, -0.75, 2}, betas[] = {0, 1, -0.5, 0};
+  for (int trans = 0; trans < 4; ++trans) {
+    auto const add = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+      auto const i = shapes.size();
+      shapes.push_back(
+          {m, n, k, (trans & 1) != 0, (trans & 2) != 0, alphas[i % 3], betas[i % 4], static_cast<std::int64_t>(i % 5)});
+    };
+    add(1, 1, 1);
+    add(3, 5, 7);
+    add(37, 1, 2 * bk + 1);
+    add(1, 41, 1);
+    add(block.m - 1, block.n - 1, bk - 1);
+    add(block.m, block.n, bk);
+    add(block.m + 1, block.n + 1, bk + 1);
+    add(block.m - 1, block.n + 1, bk);
+    add(block.m + 1, block.n, bk - 1);
+    add(2 * block.m + 1, block.n - 1, bk + 1);
+  }
+  return shapes;
+}
+
+}  // namespace gpu_problems

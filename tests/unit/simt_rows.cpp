@@ -1,0 +1,150 @@
+// Every row of the SIMT backend on odd shapes: that is the GPU's kernel files, their boundary logic first.
+#include <doctest/doctest.h>
+
+#include <barrier>
+#include <thread>
+
+#include "gpu/simt/descriptor.hpp"
+#include "gpu/simt/plain.hpp"
+#include "tests/unit/gpu_problems.hpp"
+
+using namespace gpu_problems;
+using tandem::dtype;
+
+namespace {
+
+template <class T>
+std::int64_t run_and_compare(tandem::kernel const& row, shape const& s) {
+  host_problem<T> const before(s);
+  auto after = before;
+  row.run(after.canonical(), {});
+  return wrong_elements(before, after.c);
+}
+
+std::int64_t run_and_compare(tandem::kernel const& row, shape const& s) {
+  return row.dtype == dtype::f32 ? run_and_compare<float>(row, s) : run_and_compare<double>(row, s);
+}
+
+tandem::kernel const& find(std::string_view name) {
+  for (auto const& row : tandem::simt::descriptor().kernels)
+    if (row.name == name) return row;
+  throw std::runtime_error(std::string(name));
+}
+
+template <class T>
+bool axpy_is_right(tandem::kernel const& row, std::int64_t n, std::int64_t stride_x, std::int64_t stride_y) {
+  auto const span = [&](std::int64_t stride) { return static_cast<std::size_t>((n - 1) * std::abs(stride) + 1); };
+  std::vector<T> x(span(stride_x)), y(span(stride_y));
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = T(i % 17) / 3;
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = T(i % 13) / 7;
+  auto const first = [&](std::vector<T>& v, std::int64_t stride) { return &v[stride < 0 ? v.size() - 1 : 0]; };
+  auto expected = y;
+  auto const alpha = T(0.3);
+  for (std::int64_t i = 0; i < n; ++i) {
+    T& e = first(expected, stride_y)[i * stride_y];
+    e = std::fma(alpha, first(x, stride_x)[i * stride_x], e);
+  }
+  tandem::axpy_problem p;
+  p.dtype = tandem::dtype_of<T>;
+  p.n = n, p.alpha = alpha;
+  p.x = first(x, stride_x), p.stride_x = stride_x;
+  p.y = first(y, stride_y), p.stride_y = stride_y;
+  row.run_axpy(p, {});
+  return y == expected;
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("simt");
+
+TEST_CASE("every row computes the one chain of fused multiply-adds, and writes nothing else") {
+  for (auto const& row : tandem::simt::descriptor().kernels)
+    if (row.run)
+      for (auto const& s : odd_shapes(row)) {
+        CAPTURE(row.name);
+        CAPTURE(describe(s));
+        CHECK(run_and_compare(row, s) == 0);
+      }
+}
+
+TEST_CASE("more tiles in y than a grid takes") {
+  shape s;
+  s.m = 65536 * 8 + 3;
+  s.padding = 0;
+  CHECK(run_and_compare(find("simt.coalesced.f32.8x32"), s) == 0);
+}
+
+TEST_CASE("axpy takes any stride") {
+  struct strides {
+    std::int64_t n, x, y;
+  };
+  for (auto const& s : {strides{1, 1, 1}, {257, 1, 1}, {1000, 3, 2}, {255, -1, 1}, {513, 0, -2}}) {
+    CAPTURE(s.n);
+    CHECK(axpy_is_right<float>(find("simt.axpy.f32"), s.n, s.x, s.y));
+    CHECK(axpy_is_right<double>(find("simt.axpy.f64"), s.n, s.x, s.y));
+  }
+}
+
+TEST_CASE("hardware fma and the C library's give the same bits") {
+  auto const* const fma = tandem::simt::plain_fma_rows();
+  if (fma == nullptr) {
+    MESSAGE("skipped: this processor has no FMA, or is no x86");
+    return;
+  }
+  auto const& plain = tandem::simt::plain_rows();
+  REQUIRE(fma->gemm_count == plain.gemm_count);
+  for (int r = 0; r < plain.gemm_count; ++r) {
+    if (plain.gemm[r].dtype != dtype::f32) continue;
+    CHECK((fma->gemm[r].launch != plain.gemm[r].launch));
+    shape s{67, 45, 33, true, false, 0.3, -1.7, 1};
+    host_problem<float> x(s), y(s);
+    plain.gemm[r].launch(x.canonical(), nullptr);
+    fma->gemm[r].launch(y.canonical(), nullptr);
+    std::int64_t different = 0;
+    for (std::size_t i = 0; i < x.c.size(); ++i) different += !same(x.c[i], y.c[i]);
+    CHECK(different == 0);
+  }
+}
+
+TEST_CASE("two threads may call at once, and one after another has ended") {
+  std::barrier together(2);
+  auto const work = [&]<class T>(T, std::string_view name, std::int64_t& wrong) {
+    host_problem<T> const before({70, 65, 20, false, true, 1, 0, 2});
+    auto after = before;
+    together.arrive_and_wait();
+    for (int i = 0; i < 100; ++i) {
+      after.c = before.c;
+      find(name).run(after.canonical(), {});
+      wrong += i % 20 == 0 ? wrong_elements(before, after.c) : 0;
+    }
+  };
+  for (int round = 0; round < 2; ++round) {
+    std::int64_t wrong[2] = {};
+    std::thread first([&] { work(float{}, "simt.thread_tile.f32.64x64x8", wrong[0]); });
+    std::thread second([&] { work(double{}, "simt.smem_tile.f64.16x16x16", wrong[1]); });
+    first.join();
+    second.join();
+    CHECK(wrong[0] == 0);
+    CHECK(wrong[1] == 0);
+  }
+}
+
+TEST_CASE("a plan names a row's tiles, and a large tile is dear where it computes little") {
+  auto const& large = find("simt.thread_tile.f32.128x128x8");
+  auto const& small = find("simt.thread_tile.f32.64x64x8");
+  auto const levels = large.plan({}).levels;
+  REQUIRE(levels.size() == 3);
+  CHECK(levels[0].name == "block");
+  CHECK(levels[0].m == 128);
+  CHECK(levels[0].k == 8);
+  CHECK(levels[1].name == "warp");
+  CHECK(levels[1].m * levels[1].n == 32 * levels[2].m * levels[2].n);
+  tandem::problem p;
+  p.k = 100;
+  p.m = p.n = 1024;
+  CHECK(large.cost(p) < small.cost(p));
+  p.m = p.n = 60;
+  CHECK(large.cost(p) > small.cost(p));
+}
+
+TEST_SUITE_END();
