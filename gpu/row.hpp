@@ -17,7 +17,7 @@ struct gemm_row {
   char const* technique;
   tandem::dtype dtype;
   gpu::tiling tiling;
-  double throughput;  ///< estimated share of the multiply-adds' peak rate, for dispatch to order the rows
+  double throughput;  ///< share of the peak multiply-add rate (4096 squares, H200), by which dispatch orders the rows
   double flop_budget;
   /// Enqueues the kernel on operands that it can reach. Throws errc::device if the launch fails.
   void (*launch)(problem const&, CUstream_st*);

@@ -15,18 +15,18 @@ namespace TANDEM_KERNEL_NAMESPACE {
 // clang-format off
 inline constexpr gpu::gemm_row gemm_rows[] = {
     // technique    element      block          warp      thread  share  budget  launch
-    {"naive",       dtype::f32, {32, 8, 0,      32, 1,    1, 1},  0.01,  1e11,   launch_naive<float, 32, 8>},
-    {"coalesced",   dtype::f32, {8, 32, 0,      1, 32,    1, 1},  0.05,  1e11,   launch_coalesced<float, 8, 32>},
-    {"smem_tile",   dtype::f32, {16, 16, 16,    2, 16,    1, 1},  0.08,  2e11,   launch_smem_tile<float, 16>},
+    {"naive",       dtype::f32, {32, 8, 0,      32, 1,    1, 1},  0.008, 1e11,   launch_naive<float, 32, 8>},
+    {"coalesced",   dtype::f32, {8, 32, 0,      1, 32,    1, 1},  0.07,  1e11,   launch_coalesced<float, 8, 32>},
+    {"smem_tile",   dtype::f32, {16, 16, 16,    2, 16,    1, 1},  0.094, 2e11,   launch_smem_tile<float, 16>},
     {"smem_tile",   dtype::f32, {32, 32, 32,    1, 32,    1, 1},  0.1,   2e11,   launch_smem_tile<float, 32>},
-    {"thread_tile", dtype::f32, {64, 64, 8,     8, 64,    4, 4},  0.3,   1e12,   launch_thread_tile<float, 64, 64, 8, 4, 4>},
-    {"thread_tile", dtype::f32, {128, 128, 8,   16, 128,  8, 8},  0.5,   1e12,   launch_thread_tile<float, 128, 128, 8, 8, 8>},
-    {"naive",       dtype::f64, {32, 8, 0,      32, 1,    1, 1},  0.01,  1e11,   launch_naive<double, 32, 8>},
-    {"coalesced",   dtype::f64, {8, 32, 0,      1, 32,    1, 1},  0.05,  1e11,   launch_coalesced<double, 8, 32>},
-    {"smem_tile",   dtype::f64, {16, 16, 16,    2, 16,    1, 1},  0.08,  2e11,   launch_smem_tile<double, 16>},
-    {"smem_tile",   dtype::f64, {32, 32, 32,    1, 32,    1, 1},  0.1,   2e11,   launch_smem_tile<double, 32>},
-    {"thread_tile", dtype::f64, {64, 64, 8,     8, 64,    4, 4},  0.3,   1e12,   launch_thread_tile<double, 64, 64, 8, 4, 4>},
-    {"thread_tile", dtype::f64, {128, 128, 8,   16, 128,  8, 8},  0.5,   1e12,   launch_thread_tile<double, 128, 128, 8, 8, 8>},
+    {"thread_tile", dtype::f32, {64, 64, 8,     8, 64,    4, 4},  0.41,  1e12,   launch_thread_tile<float, 64, 64, 8, 4, 4, 4>},
+    {"thread_tile", dtype::f32, {128, 128, 8,   16, 128,  8, 8},  0.49,  1e12,   launch_thread_tile<float, 128, 128, 8, 8, 8, 2>},
+    {"naive",       dtype::f64, {32, 8, 0,      32, 1,    1, 1},  0.015, 1e11,   launch_naive<double, 32, 8>},
+    {"coalesced",   dtype::f64, {8, 32, 0,      1, 32,    1, 1},  0.06,  1e11,   launch_coalesced<double, 8, 32>},
+    {"smem_tile",   dtype::f64, {16, 16, 16,    2, 16,    1, 1},  0.13,  2e11,   launch_smem_tile<double, 16>},
+    {"smem_tile",   dtype::f64, {32, 32, 32,    1, 32,    1, 1},  0.14,  2e11,   launch_smem_tile<double, 32>},
+    {"thread_tile", dtype::f64, {64, 64, 8,     8, 64,    4, 4},  0.42,  1e12,   launch_thread_tile<double, 64, 64, 8, 4, 4, 2>},
+    {"thread_tile", dtype::f64, {128, 128, 8,   16, 128,  8, 8},  0.46,  1e12,   launch_thread_tile<double, 128, 128, 8, 8, 8, 1>},
 };
 
 inline constexpr gpu::axpy_row axpy_rows[] = {

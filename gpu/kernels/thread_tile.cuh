@@ -27,19 +27,26 @@ __host__ __device__ constexpr int padded(int x) {
 }
 
 /// Copies rows [x0, x0 + bx) of an operand, steps [p0, p0 + bk) of k, to a tile of shared memory, with 0 outside
-/// extent x k. Neighbouring threads run along the operand's rows in memory.
+/// extent x k. Neighbouring threads run along the operand's rows in memory; a thread's elements are `step` rows apart,
+/// so that one pointer and one stride address them all.
 template <class T, int bx, int bk, int threads, bool contiguous_in_k, int pitch>
 __device__ __forceinline__ void load_tile(T (&smem)[bk][pitch], T const* operand, std::int64_t ld, std::int64_t extent,
                                           std::int64_t k, std::int64_t x0, std::int64_t p0) {
-  static_assert(bx * bk % threads == 0, "every thread loads the same number of elements");
+  constexpr int line = contiguous_in_k ? bk : bx;  // elements that lie side by side in memory
+  constexpr int step = threads / line;
+  static_assert(threads % line == 0 && bx * bk % threads == 0, "every thread loads the same column of lines");
+  int const along = static_cast<int>(threadIdx.x) % line, across = static_cast<int>(threadIdx.x) / line;
+  std::int64_t const first = contiguous_in_k ? x0 : p0, limit = contiguous_in_k ? extent : k;
+  bool const inside_line = contiguous_in_k ? p0 + along < k : x0 + along < extent;
+  T const* from = operand + (first + across) * ld + (contiguous_in_k ? p0 : x0) + along;
 #pragma unroll
   for (int i = 0; i < bx * bk / threads; ++i) {
-    int const e = static_cast<int>(threadIdx.x) + i * threads;
-    int const x = contiguous_in_k ? e / bk : e % bx;
-    int const p = contiguous_in_k ? e % bk : e / bx;
-    bool const inside = x0 + x < extent && p0 + p < k;
-    std::int64_t const at = contiguous_in_k ? (x0 + x) * ld + p0 + p : (p0 + p) * ld + x0 + x;
-    smem[p][padded<T>(x)] = inside ? operand[at] : T{0};
+    int const at = across + i * step;
+    T const value = inside_line && first + at < limit ? from[i * step * ld] : T{0};
+    if constexpr (contiguous_in_k)
+      smem[along][padded<T>(at)] = value;
+    else
+      smem[at][padded<T>(along)] = value;
   }
 }
 
@@ -61,8 +68,9 @@ __device__ __forceinline__ void read_fragment(T (&fragment)[count], T const* row
   }
 }
 
-template <class T, int bm, int bn, int bk, int tm, int tn, bool trans_a, bool trans_b>
-__global__ void __launch_bounds__(bm / tm * (bn / tn)) thread_tile(gemm_operands<T> g) {
+/// `blocks` of them share a multiprocessor: fewer registers a thread, but the others compute while one loads.
+template <class T, int bm, int bn, int bk, int tm, int tn, int blocks, bool trans_a, bool trans_b>
+__global__ void __launch_bounds__(bm / tm * (bn / tn), blocks) thread_tile(gemm_operands<T> g) {
   static_assert(bm % tm == 0 && bn % tn == 0, "a block holds whole thread tiles");
   static_assert(bm * sizeof(T) % 128 == 0 && bn * sizeof(T) % 128 == 0, "the padding counts whole 128 bytes");
   constexpr int threads_n = bn / tn, threads = bm / tm * threads_n;
@@ -101,12 +109,12 @@ __global__ void __launch_bounds__(bm / tm * (bn / tn)) thread_tile(gemm_operands
   }
 }
 
-template <class T, int bm, int bn, int bk, int tm, int tn>
+template <class T, int bm, int bn, int bk, int tm, int tn, int blocks>
 void launch_thread_tile(problem const& p, CUstream_st* stream) {
-  auto const kernel = p.trans_a ? (p.trans_b ? thread_tile<T, bm, bn, bk, tm, tn, true, true>
-                                             : thread_tile<T, bm, bn, bk, tm, tn, true, false>)
-                                : (p.trans_b ? thread_tile<T, bm, bn, bk, tm, tn, false, true>
-                                             : thread_tile<T, bm, bn, bk, tm, tn, false, false>);
+  auto const kernel = p.trans_a ? (p.trans_b ? thread_tile<T, bm, bn, bk, tm, tn, blocks, true, true>
+                                             : thread_tile<T, bm, bn, bk, tm, tn, blocks, true, false>)
+                                : (p.trans_b ? thread_tile<T, bm, bn, bk, tm, tn, blocks, false, true>
+                                             : thread_tile<T, bm, bn, bk, tm, tn, blocks, false, false>);
   launch(kernel, tile_grid(p.m, p.n, bm, bn), dim3(bm / tm * (bn / tn)), 0, stream, operands_of<T>(p));
 }
 

@@ -9,6 +9,7 @@
 #include "gpu/runtime/device.hpp"
 #include "gpu/simt/descriptor.hpp"
 #include "reference/descriptors.hpp"
+#include "tests/support.hpp"
 #include "tests/unit/gpu_problems.hpp"
 
 using namespace gpu_problems;
@@ -76,10 +77,7 @@ TEST_CASE("every GPU row has a twin on the executor") {
 }
 
 TEST_CASE("every GPU row gives its twin's bits") {
-  if (auto const why = gpu::unavailable(); !why.empty()) {
-    MESSAGE("skipped: ", why);
-    return;
-  }
+  if (!tandem::tests::has_backend(tandem::backend::gpu)) return;
   for (auto const& row : gpu::descriptor().kernels) {
     if (!row.run) continue;
     for (auto const& s : odd_shapes(row))
@@ -88,10 +86,7 @@ TEST_CASE("every GPU row gives its twin's bits") {
 }
 
 TEST_CASE("axpy on the GPU gives its twin's bits, and leaves the gaps alone") {
-  if (auto const why = gpu::unavailable(); !why.empty()) {
-    MESSAGE("skipped: ", why);
-    return;
-  }
+  if (!tandem::tests::has_backend(tandem::backend::gpu)) return;
   for (auto const& row : gpu::descriptor().kernels) {
     if (!row.run_axpy || row.dtype != tandem::dtype::f32) continue;
     for (std::int64_t const n : {1, 255, 1 << 20, (1 << 20) + 7}) {
@@ -111,10 +106,7 @@ TEST_CASE("axpy on the GPU gives its twin's bits, and leaves the gaps alone") {
 }
 
 TEST_CASE("more tiles in y than a grid takes, on the GPU") {
-  if (auto const why = gpu::unavailable(); !why.empty()) {
-    MESSAGE("skipped: ", why);
-    return;
-  }
+  if (!tandem::tests::has_backend(tandem::backend::gpu)) return;
   for (auto const& row : gpu::descriptor().kernels) {
     if (!row.run || row.dtype != tandem::dtype::f32) continue;
     shape s;
@@ -129,10 +121,7 @@ TEST_CASE("more tiles in y than a grid takes, on the GPU") {
 }
 
 TEST_CASE("scaling a device matrix: beta = 0 does not read it, the gaps stay") {
-  if (auto const why = gpu::unavailable(); !why.empty()) {
-    MESSAGE("skipped: ", why);
-    return;
-  }
+  if (!tandem::tests::has_backend(tandem::backend::gpu)) return;
   for (double const beta : {0.0, -0.5}) {
     host_problem<double> const before({37, 45, 1, false, false, 1, beta, 3});
     auto after = before;

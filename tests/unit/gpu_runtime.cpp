@@ -9,6 +9,7 @@
 
 #include "gpu/descriptor.hpp"
 #include "gpu/runtime/device.hpp"
+#include "tests/support.hpp"
 
 namespace gpu = tandem::gpu;
 
@@ -32,10 +33,7 @@ TEST_CASE("without a device there is a reason, and every call throws it") {
 }
 
 TEST_CASE("bytes survive the way to the device and back, and buffers move") {
-  if (auto const why = gpu::unavailable(); !why.empty()) {
-    MESSAGE("skipped: ", why);
-    return;
-  }
+  if (!tandem::tests::has_backend(tandem::backend::gpu)) return;
   std::vector<int> const sent = {1, 2, 3, 4, 5};
   std::vector<int> got(5);
   auto const bytes = sent.size() * sizeof(int);
@@ -55,10 +53,7 @@ TEST_CASE("bytes survive the way to the device and back, and buffers move") {
 }
 
 TEST_CASE("too large a buffer is out_of_memory with its size, and the device works on") {
-  if (auto const why = gpu::unavailable(); !why.empty()) {
-    MESSAGE("skipped: ", why);
-    return;
-  }
+  if (!tandem::tests::has_backend(tandem::backend::gpu)) return;
   constexpr std::size_t bytes = std::size_t{1} << 50;
   try {
     gpu::device_buffer const buffer(bytes);
@@ -73,10 +68,7 @@ TEST_CASE("too large a buffer is out_of_memory with its size, and the device wor
 }
 
 TEST_CASE("events measure a stream's work") {
-  if (auto const why = gpu::unavailable(); !why.empty()) {
-    MESSAGE("skipped: ", why);
-    return;
-  }
+  if (!tandem::tests::has_backend(tandem::backend::gpu)) return;
   gpu::stream const stream;
   gpu::event before, after;
   before.record(stream.get());

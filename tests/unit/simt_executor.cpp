@@ -145,7 +145,7 @@ TEST_CASE("the tiled rungs step over the tiles that the grid does not reach") {
   gpu_problems::host_problem<float> const f({16 * 10 + 5, 20, 19, false, true, 1, 2, 1});
   CHECK(gpu_problems::wrong_elements(f, product(f, smem_tile<float, 16, false, true>, dim3(2, 3), dim3(16, 16))) == 0);
   gpu_problems::host_problem<double> const d({32 * 5 + 1, 70, 9, true, false, -1, 0, 4});
-  auto const kernel = thread_tile<double, 32, 32, 8, 4, 4, true, false>;
+  auto const kernel = thread_tile<double, 32, 32, 8, 4, 4, 1, true, false>;
   CHECK(gpu_problems::wrong_elements(d, product<double>(d, kernel, dim3(3, 2), dim3(64))) == 0);
 }
 
