@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <limits>
 #include <optional>
-#include <source_location>
 #include <string>
 #include <vector>
 
@@ -42,9 +41,8 @@ struct operands {
 
 // The call throws this code, its message holds this text, and C is as it was.
 template <class T, class Call>
-void check_refused(operands<T> const& o, Call&& call, errc code, std::string const& text,
-                   std::source_location where = std::source_location::current()) {
-  CAPTURE(where.line());
+void check_refused(operands<T> const& o, Call&& call, errc code, std::string const& text, int line = __builtin_LINE()) {
+  CAPTURE(line);
   auto const refusal = refused(call);
   REQUIRE(refusal.has_value());
   CAPTURE(refusal->text);
