@@ -183,7 +183,7 @@ void enqueue_axpy(axpy_problem const& p, CUstream_st* stream) {
 
 template <class T>
 kernel gemm_kernel() {
-  auto row = gemm_row(backend::cublas, dtype_of<T>, 1e12, [](problem const& p, execution const& how) {
+  auto row = gemm_row(backend::cublas, dtype_of<T>, 1e12, false, [](problem const& p, execution const& how) {
     if (p.memory == memory::device)
       enqueue<T>(p, how.stream);
     else
@@ -196,7 +196,7 @@ kernel gemm_kernel() {
 
 template <class T>
 kernel axpy_kernel() {
-  auto row = axpy_row(backend::cublas, dtype_of<T>, [](axpy_problem const& p, execution const& how) {
+  auto row = axpy_row(backend::cublas, dtype_of<T>, false, [](axpy_problem const& p, execution const& how) {
     if (p.memory == memory::device)
       enqueue_axpy<T>(p, how.stream);
     else

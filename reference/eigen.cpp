@@ -1,5 +1,6 @@
 // The Eigen adapter: matrix products through Eigen::Map.
 #include <Eigen/Core>
+#include <mutex>
 
 #include "reference/descriptors.hpp"
 #include "reference/rows.hpp"
@@ -36,8 +37,13 @@ void with_b(problem const& p, A const& a) {
     multiply<T>(p, a, const_matrix_map<T, Eigen::RowMajor>(data, p.k, p.n, Eigen::OuterStride<>(p.ldb)));
 }
 
+// Eigen's number of threads is one for the whole process, so a call holds it until it is done.
+std::mutex thread_count_mutex;
+
 template <class T>
-void run(problem const& p, execution const&) {
+void run(problem const& p, execution const& how) {
+  std::lock_guard const lock(thread_count_mutex);
+  Eigen::setNbThreads(how.threads);  // 0: as many as OpenMP offers
   auto const* const data = static_cast<T const*>(p.a);
   if (p.trans_a)
     with_b<T>(p, const_matrix_map<T, Eigen::ColMajor>(data, p.m, p.k, Eigen::OuterStride<>(p.lda)));
@@ -78,10 +84,10 @@ backend_descriptor const& eigen() {
                                     .unavailable = {},
                                     .version = version,
                                     .scale = {},
-                                    .kernels = {gemm_row(backend::eigen, dtype::f32, 5e9, run<float>),
-                                                gemm_row(backend::eigen, dtype::f64, 5e9, run<double>),
-                                                axpy_row(backend::eigen, dtype::f32, run_axpy<float>),
-                                                axpy_row(backend::eigen, dtype::f64, run_axpy<double>)}};
+                                    .kernels = {gemm_row(backend::eigen, dtype::f32, 5e9, true, run<float>),
+                                                gemm_row(backend::eigen, dtype::f64, 5e9, true, run<double>),
+                                                axpy_row(backend::eigen, dtype::f32, false, run_axpy<float>),
+                                                axpy_row(backend::eigen, dtype::f64, false, run_axpy<double>)}};
   return d;
 }
 

@@ -144,14 +144,15 @@ std::string version() {
 }  // namespace
 
 backend_descriptor const& openblas() {
-  static backend_descriptor const d{.backend = backend::openblas,
-                                    .unavailable = [] { return openblas_library().missing; },
-                                    .version = version,
-                                    .scale = {},
-                                    .kernels = {limited(gemm_row(backend::openblas, dtype::f32, 1e10, run<float>)),
-                                                limited(gemm_row(backend::openblas, dtype::f64, 1e10, run<double>)),
-                                                axpy_row(backend::openblas, dtype::f32, run_axpy<float>),
-                                                axpy_row(backend::openblas, dtype::f64, run_axpy<double>)}};
+  static backend_descriptor const d{
+      .backend = backend::openblas,
+      .unavailable = [] { return openblas_library().missing; },
+      .version = version,
+      .scale = {},
+      .kernels = {limited(gemm_row(backend::openblas, dtype::f32, 1e10, true, run<float>)),
+                  limited(gemm_row(backend::openblas, dtype::f64, 1e10, true, run<double>)),
+                  axpy_row(backend::openblas, dtype::f32, true, run_axpy<float>),
+                  axpy_row(backend::openblas, dtype::f64, true, run_axpy<double>)}};
   return d;
 }
 

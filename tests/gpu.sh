@@ -15,8 +15,14 @@ step "all tests, with the GPU required"
 status=0
 TANDEM_REQUIRE=gpu,cublas ctest --test-dir build/release --output-on-failure --output-junit "$PWD/$out/ctest.xml" \
   >"$out/ctest.log" 2>&1 || status=$?
-grep -E 'Test +#|tests passed|problems$' "$out/ctest.log" || true
-[ "$status" = 0 ] || grep -E 'ERROR|FAIL' -A6 "$out/ctest.log" | head -40
+grep -E 'Test +#|tests passed' "$out/ctest.log"
+[ "$status" = 0 ] || grep -E 'ERROR|FAIL' -A6 "$out/ctest.log" | sed -n 1,40p
+verdict "$status"
+
+step "each rung on the GPU against its SIMT run, bit for bit"
+status=0
+TANDEM_REQUIRE=gpu build/release/tests/test_gpu_equals_simt >"$out/bits.log" || status=$?
+grep -E 'problems|Status' "$out/bits.log"
 verdict "$status"
 
 step "check, with the GPU required"
@@ -31,7 +37,7 @@ if command -v compute-sanitizer >/dev/null; then
     status=0
     compute-sanitizer --tool "$tool" --error-exitcode 9 "$tandem" check --kernels gpu --against '' \
       --m 1,33,129 --n 31,130 --k 1,17 >"$out/$tool.log" 2>&1 || status=$?
-    printf '%s: ' "$tool"; grep -E 'SUMMARY' "$out/$tool.log" | tail -n 1 || true
+    printf '%s: %s\n' "$tool" "$(grep SUMMARY "$out/$tool.log" | tail -n 1)"
     verdict "$status"
   done
 else
@@ -43,6 +49,7 @@ for type in f32 f64; do
   "$tandem" bench gemm --kernels gpu --against cublas --dtype "$type" --m 1024,1025,4096 --json "$out/bench_$type.json" \
     | tee "$out/bench_$type.log" | sed -n '/m x n/,$p'
 done
+step "axpy beside cuBLAS"
 "$tandem" bench axpy --kernels gpu --against cublas --n 1000000,100000000 | sed -n '/^n /,$p'
 
 exit "$failed"

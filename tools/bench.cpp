@@ -98,8 +98,8 @@ std::vector<contender> make_contenders(std::vector<kernel const*> const& rows, s
                                        std::function<std::function<void()>(kernel const&, int)> const& call) {
   std::vector<contender> all;
   for (auto const* row : rows) {
-    bool const threaded = row->backend == backend::cpu || row->backend == backend::openblas;
-    for (int const count : threaded ? threads : std::vector<int>{1}) all.push_back({row, count, call(*row, count), {}});
+    for (int const count : row->threaded ? threads : std::vector<int>{1})
+      all.push_back({row, count, call(*row, count), {}});
   }
   return all;
 }
@@ -203,8 +203,7 @@ std::vector<kernel const*> wanted_peers(bench_options const& o, operation op, dt
 }
 
 std::string label(contender const& c) {
-  bool const threaded = c.row->backend == backend::cpu || c.row->backend == backend::openblas;
-  return threaded && c.threads > 0 ? fmt::format("{} ({} threads)", c.row->name, c.threads) : c.row->name;
+  return c.row->threaded && c.threads > 0 ? fmt::format("{} ({} threads)", c.row->name, c.threads) : c.row->name;
 }
 
 void print_machine() {
