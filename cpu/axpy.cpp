@@ -37,8 +37,9 @@ axpy_function<T> best_axpy() {
 template <class T>
 void axpy(axpy_problem const& p, execution const& e) {
   static axpy_function<T> const run = best_axpy<T>();
-  // A slice below 32768 elements costs less than waking a thread.
-  std::int64_t const threads = std::clamp<std::int64_t>(p.n >> 15, 1, offered_threads(e));
+  // A slice that fits a core's own caches costs less than waking a thread for it.
+  constexpr std::int64_t slice_worth_a_thread = 1 << 18;
+  std::int64_t const threads = std::clamp<std::int64_t>(p.n / slice_worth_a_thread, 1, offered_threads(e));
   T const alpha = static_cast<T>(p.alpha);
   T const* const x = static_cast<T const*>(p.x);
   T* const y = static_cast<T*>(p.y);

@@ -57,7 +57,7 @@ problem checked(matrix_view<T const> a, matrix_view<T const> b, matrix_view<T> c
 template <class T>
 void multiply(matrix_view<T const> a, matrix_view<T const> b, matrix_view<T> c, gemm_options const& options) {
   problem const p = checked<T>(a, b, c, options);
-  auto const& row = select_kernel(p, options);
+  auto const& row = *select_kernel(p, options);
   execution const how{.stream = options.stream, .threads = 0};
   if (!settle_degenerate(p, how)) row.run(p, how);
 }

@@ -133,8 +133,8 @@ kernel const& select(request const& wanted) {
 
 }  // namespace dispatch
 
-kernel const& select_kernel(problem const& p, gemm_options const& options) {
-  return dispatch::select({operation::gemm, p.dtype, p.memory, options.backend, options.kernel, &p});
+kernel const* select_kernel(problem const& p, gemm_options const& options) {
+  return &dispatch::select({operation::gemm, p.dtype, p.memory, options.backend, options.kernel, &p});
 }
 
 }  // namespace tandem

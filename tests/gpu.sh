@@ -50,6 +50,6 @@ for type in f32 f64; do
     | tee "$out/bench_$type.log" | sed -n '/m x n/,$p'
 done
 step "axpy beside cuBLAS"
-"$tandem" bench axpy --kernels gpu --against cublas --n 1000000,100000000 | sed -n '/^n /,$p'
+"$tandem" bench axpy --kernels gpu --against cublas --n 1000000,100000000 | sed -n '/GB.s/,$p'
 
 exit "$failed"

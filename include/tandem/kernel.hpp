@@ -112,8 +112,8 @@ std::vector<kernel> const& kernel_table();
 /// The row with this full name; nullptr when there is none.
 kernel const* find_kernel(std::string_view name);
 
-/// The row that `gemm` takes for this canonical problem; throws as `gemm` does when there is none.
-kernel const& select_kernel(problem const& p, gemm_options const& options = {});
+/// The row that `gemm` takes for this canonical problem, never null; throws as `gemm` does when there is none.
+kernel const* select_kernel(problem const& p, gemm_options const& options = {});
 
 /// `gemm` with this row, which need not be in the table: the same checks, degenerate cases and canonical problem.
 /// `options.backend` and `options.kernel` are not read. Throws `errc::unavailable` or `errc::unsupported` as well.
