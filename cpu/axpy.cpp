@@ -39,7 +39,7 @@ void axpy(axpy_problem const& p, execution const& e) {
   static axpy_function<T> const run = best_axpy<T>();
   // A slice that fits a core's own caches costs less than waking a thread for it.
   constexpr std::int64_t slice_worth_a_thread = 1 << 18;
-  std::int64_t const threads = std::clamp<std::int64_t>(p.n / slice_worth_a_thread, 1, offered_threads(e));
+  int const threads = static_cast<int>(std::clamp<std::int64_t>(p.n / slice_worth_a_thread, 1, offered_threads(e)));
   T const alpha = static_cast<T>(p.alpha);
   T const* const x = static_cast<T const*>(p.x);
   T* const y = static_cast<T*>(p.y);
@@ -51,7 +51,7 @@ void axpy(axpy_problem const& p, execution const& e) {
     if (first < last) run(last - first, alpha, x + first * p.stride_x, p.stride_x, y + first * p.stride_y, p.stride_y);
   };
   if (threads == 1) return slice(0, 1);
-#pragma omp parallel num_threads(static_cast <int>(threads))
+#pragma omp parallel num_threads(threads)
   slice(omp_get_thread_num(), omp_get_num_threads());
 }
 

@@ -56,7 +56,7 @@ void append_plain_rows(std::vector<kernel>& rows) {
   rows.push_back(plain_row(fmt::format("cpu.outer_product.{}", to_string(type)), type, outer_product<T>,
                            {.name = "update", .m = 0, .n = 0, .k = 1, .memory = "memory"}));
   rows.push_back(plain_row(fmt::format("cpu.inner_product.{}", to_string(type)), type, inner_product<T>,
-                           {.name = "element", .m = 1, .n = 1, .k = 0, .memory = "registers"}));
+                           {.name = "element", .m = 1, .n = 1, .k = 0, .memory = "registers", .keeps_c = true}));
 }
 
 template <class T>

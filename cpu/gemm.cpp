@@ -139,7 +139,7 @@ plan gemm_plan(microkernel<T> const& kernel, problem const& p) {
            {.name = "pc", .m = 0, .n = b.nc, .k = b.kc, .memory = "L3"},
            {.name = "ic", .m = b.mc, .n = b.nc, .k = b.kc, .memory = "L2"},
            {.name = "jr", .m = b.mc, .n = kernel.nr, .k = b.kc, .memory = "L1"},
-           {.name = "register", .m = kernel.mr, .n = kernel.nr, .k = 1, .memory = "registers"}}};
+           {.name = "register", .m = kernel.mr, .n = kernel.nr, .k = 1, .memory = "registers", .keeps_c = true}}};
 }
 
 template void gemm(microkernel<float> const&, problem const&, execution const&);

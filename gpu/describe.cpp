@@ -17,11 +17,11 @@ std::string name(tandem::backend backend, gemm_row const& row) {
 }
 
 plan plan_of(tiling const& t) {
-  // Without a step in k nothing is kept between the memory and a thread's registers.
+  // Without a step in k nothing is kept between the memory and a thread's registers. C stays there throughout.
   char const* const block_memory = t.bk != 0 ? "shared" : "L2";
-  return {{{"block", t.bm, t.bn, t.bk, block_memory},
-           {"warp", t.wm, t.wn, t.bk, block_memory},
-           {"thread", t.tm, t.tn, 1, "registers"}}};
+  return {{{.name = "block", .m = t.bm, .n = t.bn, .k = t.bk, .memory = block_memory, .keeps_c = true},
+           {.name = "warp", .m = t.wm, .n = t.wn, .k = t.bk, .memory = block_memory, .keeps_c = true},
+           {.name = "thread", .m = t.tm, .n = t.tn, .k = 1, .memory = "registers", .keeps_c = true}}};
 }
 
 // In multiply-adds of one multiprocessor: the blocks of the last round, and a block's elements outside C, count whole,

@@ -376,6 +376,7 @@ class problem_check {
                   : e.code() == errc::unavailable ? verdict::unavailable
                                                   : verdict::error;
     out.reason = e.what();
+    if (out.reason.starts_with(out.kernel + ": ")) out.reason.erase(0, out.kernel.size() + 2);  // it stands beside
     if (out.verdict == verdict::unavailable) absent_.emplace(out.kernel, out.memory);
   }
 

@@ -54,12 +54,14 @@ std::string human(double bytes) {
 
 // One line of the table a level: what its tiles are, how many lie at an edge, and what they move.
 //   waste      the share of the level's work if every edge tile is computed whole
-//   traffic    bytes that the level takes in: each tile reads its part of A and B once, and C once for every k tile
+//   traffic    bytes that the level takes in: each tile reads its part of A and B once, and C once for every step of k
+//              that does not keep it
 //   flop/byte  the whole problem's flop over that traffic
 void add_levels(std::vector<std::vector<std::string>>& rows, kernel const& row, problem const& p) {
   auto const plan = row.plan ? row.plan(p) : tandem::plan{};
   if (plan.levels.empty()) rows.push_back({row.name, "(does not say)", "", "", "", "", "", "", "", ""});
   dimension m{{{p.m, 1.0}}, p.m}, n{{{p.n, 1.0}}, p.n}, k{{{p.k, 1.0}}, p.k};
+  dimension c_steps = k;  // the steps of k that make C travel
   double const volume = static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k);
   auto const size = static_cast<double>(size_of(p.dtype));
   bool first = true;
@@ -67,13 +69,14 @@ void add_levels(std::vector<std::vector<std::string>>& rows, kernel const& row, 
     m.cut_to(level.m);
     n.cut_to(level.n);
     k.cut_to(level.k);
+    if (!level.keeps_c) c_steps.cut_to(level.k);
     auto const em = static_cast<double>(m.edge), en = static_cast<double>(n.edge), ek = static_cast<double>(k.edge);
     double const tiles = m.tiles() * n.tiles() * k.tiles();
     double const at_edge = tiles - m.whole() * n.whole() * k.whole();
     double const waste = 1 - volume / (tiles * em * en * ek);
     double const tile_bytes = (em * ek + ek * en + em * en) * size;
     auto const dm = static_cast<double>(p.m), dn = static_cast<double>(p.n), dk = static_cast<double>(p.k);
-    double const traffic = (dm * dk * n.tiles() + dk * dn * m.tiles() + dm * dn * k.tiles()) * size;
+    double const traffic = (dm * dk * n.tiles() + dk * dn * m.tiles() + dm * dn * c_steps.tiles()) * size;
     rows.push_back({first ? row.name : "", level.name, fmt::format("{}x{}x{}", m.edge, n.edge, k.edge), level.memory,
                     fmt::format("{:.0f}", tiles), fmt::format("{:.0f}", at_edge), fmt::format("{:.1f} %", 100 * waste),
                     human(tile_bytes), human(traffic), fmt::format("{:.2f}", 2 * volume / traffic)});

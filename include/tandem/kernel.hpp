@@ -55,7 +55,8 @@ struct execution {
 struct tile_level {
   std::string name;  ///< "block", "warp", "thread"; "jc", "pc", "ic", "register"
   std::int64_t m = 0, n = 0, k = 0;
-  std::string memory;  ///< where the tile's operands are kept: "L2", "shared", "registers", …
+  std::string memory;    ///< where the tile's operands are kept: "L2", "shared", "registers", …
+  bool keeps_c = false;  ///< C's part stays where it is while this level steps through k
 };
 
 /// The tiling of one problem, outermost level first; no levels when a kernel does not say.
