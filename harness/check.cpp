@@ -8,9 +8,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <exception>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
@@ -20,12 +18,9 @@
 
 #include "gpu/runtime/device.hpp"
 #include "harness/compare.hpp"
-#include "harness/device_guard.hpp"
+#include "harness/expectation.hpp"
 #include "harness/fill.hpp"
-#include "harness/freivalds.hpp"
-#include "harness/guard.hpp"
-#include "harness/random.hpp"
-#include "reference/oracle.hpp"
+#include "harness/guarded_operands.hpp"
 
 namespace tandem::harness {
 namespace {
@@ -49,8 +44,6 @@ test_case rounded(test_case t) {
   return t;
 }
 
-bool reads_operands(test_case const& t) { return t.alpha != 0 && t.k != 0; }
-
 /// The kernel's tiling of t; none where it does not say or throws, which `tile_shapes` reports.
 tandem::plan plan_of(kernel const& row, test_case const& t) {
   if (!row.plan) return {};
@@ -60,221 +53,6 @@ tandem::plan plan_of(kernel const& row, test_case const& t) {
     return {};
   }
 }
-
-/// What C is to be, computed once a problem: rows of the oracle, and Freivalds' right-hand side where it decides.
-template <element T>
-class expectation {
- public:
-  expectation(test_case const& t, operands<T> const& data, std::span<run const> runs, check_options const& options)
-      : t_(t), data_(data), n_(static_cast<std::size_t>(t.n)) {
-    factor_ = t.fill == fill::integer ? 0 : gamma(reads_operands(t) ? static_cast<double>(t.k) + 2 : 2, t.dtype);
-    double const budget = t.dtype == dtype::f32 ? options.oracle_budget_f32 : options.oracle_budget_f64;
-    if (!reads_operands(t) || flops(t) <= budget) {
-      method_ = method::full;
-      rows_.resize(static_cast<std::size_t>(t.m));
-      std::iota(rows_.begin(), rows_.end(), 0);
-    } else if (t.fill == fill::integer) {
-      method_ = method::freivalds;
-      freivalds_.emplace(t, data);
-      most_rows_ = rows_within(budget);
-      return;
-    } else {
-      method_ = method::sampled;
-      rows_ = sample(rows_within(budget), runs);
-    }
-    wide_ = wide_rows(rows_);
-  }
-
-  harness::method method() const noexcept { return method_; }
-  std::int64_t rows_checked() const noexcept { return method_ == method::freivalds ? 0 : std::ssize(rows_); }
-
-  /// Compares; `located` becomes the number of wrong rows where Freivalds found some.
-  comparison judge(std::span<T const> got, std::int64_t& wrong_rows) const {
-    wrong_rows = 0;
-    if (method_ != method::freivalds) return compare<T>(got, t_.n, rows_, wide_, factor_);
-    auto rows = freivalds_->wrong_rows(got);
-    wrong_rows = std::ssize(rows);
-    if (rows.empty()) return {};
-    if (std::ssize(rows) > most_rows_) rows.resize(static_cast<std::size_t>(most_rows_));
-    return compare<T>(got, t_.n, rows, wide_rows(rows), factor_);
-  }
-
-  /// The first element in which two outputs differ by more than twice the bound of each, if any.
-  std::optional<std::pair<std::int64_t, std::int64_t>> disagreement(std::span<T const> x, std::span<T const> y) const {
-    auto const bounds = peer_bounds();
-    for (std::size_t at = 0; at < x.size(); ++at) {
-      double const difference = std::abs(static_cast<double>(x[at]) - static_cast<double>(y[at]));
-      if (x[at] == y[at] || (factor_ > 0 && difference <= 2 * bounds(at))) continue;
-      if (std::isnan(x[at]) && std::isnan(y[at])) continue;
-      return std::pair(static_cast<std::int64_t>(at / n_), static_cast<std::int64_t>(at % n_));
-    }
-    return std::nullopt;
-  }
-
- private:
-  std::int64_t rows_within(double budget) const {
-    double const row = 2.0 * static_cast<double>(t_.n) * static_cast<double>(t_.k);
-    return std::clamp<std::int64_t>(static_cast<std::int64_t>(budget / row), 1, t_.m);
-  }
-
-  /// First and last row, the rows around the first and the last edge of every tile level, then random ones.
-  std::vector<std::int64_t> sample(std::int64_t count, std::span<run const> runs) const {
-    std::vector<std::int64_t> wanted{0, t_.m - 1};
-    for (auto const& r : runs) {
-      for (auto const& level : plan_of(*r.row, t_).levels) {
-        std::int64_t const edge = t_.layout_c == layout::row_major ? level.m : level.n;
-        if (edge <= 0 || edge >= t_.m) continue;
-        std::int64_t const last = (t_.m - 1) / edge * edge;
-        wanted.insert(wanted.end(), {edge - 1, edge, last - 1, last});
-      }
-    }
-    random r(derive(t_.seed, 5));
-    std::set<std::int64_t> rows;
-    for (auto const row : wanted)
-      if (std::ssize(rows) < count) rows.insert(row);
-    while (std::ssize(rows) < count) rows.insert(static_cast<std::int64_t>(r.below(static_cast<std::uint64_t>(t_.m))));
-    return {rows.begin(), rows.end()};
-  }
-
-  reference::wide_product wide_rows(std::vector<std::int64_t> const& rows) const {
-    if (reads_operands(t_)) {
-      problem p;
-      p.dtype = t_.dtype;
-      p.m = t_.m, p.n = t_.n, p.k = t_.k;
-      p.alpha = t_.alpha, p.beta = t_.beta;
-      p.a = data_.a.data(), p.lda = t_.k;
-      p.b = data_.b.data(), p.ldb = t_.n;
-      // The oracle reads C, and only if beta != 0.
-      p.c = const_cast<T*>(data_.c.data()), p.ldc = t_.n;
-      return reference::multiply_wide(p, rows);
-    }
-    // Nothing of A and B: beta C in two doubles, the second the product's rounding error.
-    reference::wide_product out;
-    std::size_t const count = rows.size() * n_;
-    out.hi.assign(count, 0), out.lo.assign(count, 0), out.magnitude.assign(count, 0);
-    if (t_.beta == 0) return out;
-    for (std::size_t r = 0; r < rows.size(); ++r)
-      for (std::size_t j = 0; j < n_; ++j) {
-        auto const c = static_cast<double>(data_.c[static_cast<std::size_t>(rows[r]) * n_ + j]);
-        out.hi[r * n_ + j] = t_.beta * c;
-        out.lo[r * n_ + j] = std::fma(t_.beta, c, -out.hi[r * n_ + j]);
-        out.magnitude[r * n_ + j] = std::abs(t_.beta * c);
-      }
-    return out;
-  }
-
-  /// The bound of any element by its index: from the oracle where it saw every row, otherwise, by Cauchy-Schwarz, from
-  /// the norms of A's rows and B's columns.
-  auto peer_bounds() const {
-    if (method_ == method::sampled && row_norms_.empty()) {
-      row_norms_.assign(static_cast<std::size_t>(t_.m), 0);
-      column_norms_.assign(n_, 0);
-      auto const k = static_cast<std::size_t>(t_.k);
-      auto const square = [](T x) { return static_cast<double>(x) * static_cast<double>(x); };
-      for (std::size_t i = 0; i < row_norms_.size(); ++i)
-        for (std::size_t p = 0; p < k; ++p) row_norms_[i] += square(data_.a[i * k + p]);
-      for (std::size_t p = 0; p < k; ++p)
-        for (std::size_t j = 0; j < n_; ++j) column_norms_[j] += square(data_.b[p * n_ + j]);
-      // The norms are rounded themselves, by far less than this.
-      constexpr double slack = 1 + 1e-6;
-      for (auto& x : row_norms_) x = std::sqrt(x) * slack;
-      for (auto& x : column_norms_) x = std::sqrt(x) * slack;
-    }
-    return [this](std::size_t at) {
-      if (method_ == method::full) return factor_ * wide_.magnitude[at];
-      double const old = data_.c.empty() ? 0 : std::abs(t_.beta * static_cast<double>(data_.c[at]));
-      return factor_ * (std::abs(t_.alpha) * row_norms_[at / n_] * column_norms_[at % n_] + old);
-    };
-  }
-
-  test_case const& t_;
-  operands<T> const& data_;
-  std::size_t n_;
-  harness::method method_ = method::none;
-  double factor_ = 0;           // bound = factor * magnitude; 0 in the exact lane
-  std::int64_t most_rows_ = 0;  // that the oracle's budget lets it locate errors in
-  std::vector<std::int64_t> rows_;
-  reference::wide_product wide_;
-  std::optional<freivalds_check> freivalds_;
-  mutable std::vector<double> row_norms_, column_norms_;  // made when a peer first asks
-};
-
-/// The three operands in one memory: what they are to hold, and regions that hold it.
-template <element T, class Region>
-class guarded_operands {
- public:
-  guarded_operands(test_case const& t, operands<T> const& data)
-      : t_(t), stored_{storage_a(t), storage_b(t), storage_c(t)} {
-    using bits = nan_bits<T>;
-    std::vector<T> const nothing;
-    bool const read = reads_operands(t);  // if not, A and B hold NaN only
-    for (std::size_t i = 0; i < 3; ++i) {
-      if constexpr (std::is_same_v<Region, host_region>)
-        where_[i] = place_on_host(stored_[i], sizeof(T), lies_at_end(t.seed, i));
-      else
-        where_[i] = place_on_device(stored_[i], sizeof(T));
-      regions_[i] = Region(where_[i].region);
-    }
-    images_[0] = make_image<T>(stored_[0], where_[0], read ? data.a : nothing, bits::gap_a, bits::unread_a);
-    images_[1] = make_image<T>(stored_[1], where_[1], read ? data.b : nothing, bits::gap_b, bits::unread_b);
-    images_[2] = make_image<T>(stored_[2], where_[2], data.c, bits::gap_c, bits::poison);
-    write(0), write(1);
-  }
-
-  /// Fresh C, then the kernel; finished on return.
-  void call(kernel const& row, tandem::memory memory, int threads) {
-    write(2);
-    gemm_options const options{.alpha = t_.alpha, .beta = t_.beta};
-    auto const stored_a = t_.trans_a ? std::pair(t_.k, t_.m) : std::pair(t_.m, t_.k);
-    auto const stored_b = t_.trans_b ? std::pair(t_.n, t_.k) : std::pair(t_.k, t_.n);
-    matrix_view<T const> a(pointer(0), stored_a.first, stored_a.second, t_.lda, t_.layout_a, memory);
-    matrix_view<T const> b(pointer(1), stored_b.first, stored_b.second, t_.ldb, t_.layout_b, memory);
-    matrix_view<T> const c(pointer(2), t_.m, t_.n, t_.ldc, t_.layout_c, memory);
-    if (t_.trans_a) a = a.transposed();
-    if (t_.trans_b) b = b.transposed();
-    gemm_with(row, a, b, c, options, threads);
-    if (memory == memory::device) gpu::synchronize();
-  }
-
-  /// What the call damaged, each operand's first damage; empty when nothing. Inputs that were damaged are restored.
-  /// `finished` false: the call threw, so C must be as it was.
-  std::string inspect(std::vector<T>& c, bool finished) {
-    static constexpr std::array names{"A", "B", "C"};
-    std::string damage;
-    for (std::size_t i = 0; i < 3; ++i) {
-      auto const now = contents(i);
-      auto const found = find_damage<T>(now, images_[i], stored_[i], where_[i], names[i], i < 2 || !finished);
-      if (i == 2) read_elements<T>(now, stored_[i], where_[i], c);
-      if (found.empty()) continue;
-      damage += (damage.empty() ? "" : "; ") + found;
-      if (i < 2) write(i);
-    }
-    return damage;
-  }
-
- private:
-  T* pointer(std::size_t i) const { return reinterpret_cast<T*>(regions_[i].data() + where_[i].begin); }
-
-  void write(std::size_t i) {
-    if constexpr (std::is_same_v<Region, host_region>)
-      std::memcpy(regions_[i].data(), images_[i].data(), images_[i].size());
-    else
-      regions_[i].write(images_[i]);
-  }
-
-  std::span<std::byte const> contents(std::size_t i) {
-    if constexpr (std::is_same_v<Region, host_region>)
-      return regions_[i].bytes();
-    else
-      return regions_[i].read();
-  }
-
-  test_case const& t_;
-  std::array<storage, 3> stored_;
-  std::array<placement, 3> where_;
-  std::array<std::vector<std::byte>, 3> images_;
-  std::array<Region, 3> regions_;
-};
 
 result begin_result(test_case const& t, run const& r) {
   result out;
@@ -316,7 +94,9 @@ class problem_check {
     std::erase_if(runs, [this](run const& r) { return absent_.contains({r.row->name, r.memory}) || skipped(r); });
     if (runs.empty()) return;
     data_ = draw<T>(t_);
-    wanted_.emplace(t_, data_, runs, options_);
+    std::vector<tandem::plan> plans;
+    for (auto const& r : runs) plans.push_back(plan_of(*r.row, t_));
+    wanted_.emplace(t_, data_, plans, options_);
     for (auto const& r : runs) {
       if (r.memory == memory::host) {
         if (!host_) host_.emplace(t_, data_);

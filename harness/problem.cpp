@@ -117,6 +117,8 @@ double flops(test_case const& t) noexcept {
   return 2.0 * static_cast<double>(t.m) * static_cast<double>(t.n) * static_cast<double>(t.k);
 }
 
+bool reads_operands(test_case const& t) noexcept { return t.alpha != 0 && t.k != 0; }
+
 std::int64_t tight_lda(test_case const& t) noexcept { return tight(t.layout_a, t.trans_a, t.m, t.k); }
 std::int64_t tight_ldb(test_case const& t) noexcept { return tight(t.layout_b, t.trans_b, t.k, t.n); }
 std::int64_t tight_ldc(test_case const& t) noexcept { return tight(t.layout_c, false, t.m, t.n); }

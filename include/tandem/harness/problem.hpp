@@ -42,6 +42,9 @@ test_case parse_case(std::string_view line);
 /// 2 m n k
 double flops(test_case const& t) noexcept;
 
+/// Whether A and B are read at all: alpha and k are not 0.
+bool reads_operands(test_case const& t) noexcept;
+
 /// The smallest leading dimension of each stored operand; at least 1.
 std::int64_t tight_lda(test_case const& t) noexcept;
 std::int64_t tight_ldb(test_case const& t) noexcept;

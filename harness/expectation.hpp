@@ -1,0 +1,164 @@
+// What C is to be, and whether a C that was computed is it: in full, by sampled rows, or by Freivalds' check.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <tandem/harness/bound.hpp>
+#include <tandem/harness/check.hpp>
+
+#include "harness/compare.hpp"
+#include "harness/fill.hpp"
+#include "harness/freivalds.hpp"
+#include "harness/random.hpp"
+#include "reference/oracle.hpp"
+
+namespace tandem::harness {
+
+/// What C is to be, computed once a problem: rows of the oracle, and Freivalds' right-hand side where it decides.
+template <element T>
+class expectation {
+ public:
+  expectation(test_case const& t, operands<T> const& data, std::span<tandem::plan const> plans,
+              check_options const& options)
+      : t_(t), data_(data), n_(static_cast<std::size_t>(t.n)) {
+    factor_ = t.fill == fill::integer ? 0 : gamma(reads_operands(t) ? static_cast<double>(t.k) + 2 : 2, t.dtype);
+    double const budget = t.dtype == dtype::f32 ? options.oracle_budget_f32 : options.oracle_budget_f64;
+    if (!reads_operands(t) || flops(t) <= budget) {
+      method_ = method::full;
+      rows_.resize(static_cast<std::size_t>(t.m));
+      std::iota(rows_.begin(), rows_.end(), 0);
+    } else if (t.fill == fill::integer) {
+      method_ = method::freivalds;
+      freivalds_.emplace(t, data);
+      most_rows_ = rows_within(budget);
+      return;
+    } else {
+      method_ = method::sampled;
+      rows_ = sample(rows_within(budget), plans);
+    }
+    wide_ = wide_rows(rows_);
+  }
+
+  harness::method method() const noexcept { return method_; }
+  std::int64_t rows_checked() const noexcept { return method_ == method::freivalds ? 0 : std::ssize(rows_); }
+
+  /// Compares; `located` becomes the number of wrong rows where Freivalds found some.
+  comparison judge(std::span<T const> got, std::int64_t& wrong_rows) const {
+    wrong_rows = 0;
+    if (method_ != method::freivalds) return compare<T>(got, t_.n, rows_, wide_, factor_);
+    auto rows = freivalds_->wrong_rows(got);
+    wrong_rows = std::ssize(rows);
+    if (rows.empty()) return {};
+    if (std::ssize(rows) > most_rows_) rows.resize(static_cast<std::size_t>(most_rows_));
+    return compare<T>(got, t_.n, rows, wide_rows(rows), factor_);
+  }
+
+  /// The first element in which two outputs differ by more than twice the bound of each, if any.
+  std::optional<std::pair<std::int64_t, std::int64_t>> disagreement(std::span<T const> x, std::span<T const> y) const {
+    auto const bounds = peer_bounds();
+    for (std::size_t at = 0; at < x.size(); ++at) {
+      double const difference = std::abs(static_cast<double>(x[at]) - static_cast<double>(y[at]));
+      if (x[at] == y[at] || (factor_ > 0 && difference <= 2 * bounds(at))) continue;
+      if (std::isnan(x[at]) && std::isnan(y[at])) continue;
+      return std::pair(static_cast<std::int64_t>(at / n_), static_cast<std::int64_t>(at % n_));
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::int64_t rows_within(double budget) const {
+    double const row = 2.0 * static_cast<double>(t_.n) * static_cast<double>(t_.k);
+    return std::clamp<std::int64_t>(static_cast<std::int64_t>(budget / row), 1, t_.m);
+  }
+
+  /// First and last row, the rows around the first and the last edge of every tile level, then random ones.
+  std::vector<std::int64_t> sample(std::int64_t count, std::span<tandem::plan const> plans) const {
+    std::vector<std::int64_t> wanted{0, t_.m - 1};
+    for (auto const& plan : plans) {
+      for (auto const& level : plan.levels) {
+        std::int64_t const edge = t_.layout_c == layout::row_major ? level.m : level.n;
+        if (edge <= 0 || edge >= t_.m) continue;
+        std::int64_t const last = (t_.m - 1) / edge * edge;
+        wanted.insert(wanted.end(), {edge - 1, edge, last - 1, last});
+      }
+    }
+    random r(derive(t_.seed, 5));
+    std::set<std::int64_t> rows;
+    for (auto const row : wanted)
+      if (std::ssize(rows) < count) rows.insert(row);
+    while (std::ssize(rows) < count) rows.insert(static_cast<std::int64_t>(r.below(static_cast<std::uint64_t>(t_.m))));
+    return {rows.begin(), rows.end()};
+  }
+
+  reference::wide_product wide_rows(std::vector<std::int64_t> const& rows) const {
+    if (reads_operands(t_)) {
+      problem p;
+      p.dtype = t_.dtype;
+      p.m = t_.m, p.n = t_.n, p.k = t_.k;
+      p.alpha = t_.alpha, p.beta = t_.beta;
+      p.a = data_.a.data(), p.lda = t_.k;
+      p.b = data_.b.data(), p.ldb = t_.n;
+      // The oracle reads C, and only if beta != 0.
+      p.c = const_cast<T*>(data_.c.data()), p.ldc = t_.n;
+      return reference::multiply_wide(p, rows);
+    }
+    // Nothing of A and B: beta C in two doubles, the second the product's rounding error.
+    reference::wide_product out;
+    std::size_t const count = rows.size() * n_;
+    out.hi.assign(count, 0), out.lo.assign(count, 0), out.magnitude.assign(count, 0);
+    if (t_.beta == 0) return out;
+    for (std::size_t r = 0; r < rows.size(); ++r)
+      for (std::size_t j = 0; j < n_; ++j) {
+        auto const c = static_cast<double>(data_.c[static_cast<std::size_t>(rows[r]) * n_ + j]);
+        out.hi[r * n_ + j] = t_.beta * c;
+        out.lo[r * n_ + j] = std::fma(t_.beta, c, -out.hi[r * n_ + j]);
+        out.magnitude[r * n_ + j] = std::abs(t_.beta * c);
+      }
+    return out;
+  }
+
+  /// The bound of any element by its index: from the oracle where it saw every row, otherwise, by Cauchy-Schwarz, from
+  /// the norms of A's rows and B's columns.
+  auto peer_bounds() const {
+    if (method_ == method::sampled && row_norms_.empty()) {
+      row_norms_.assign(static_cast<std::size_t>(t_.m), 0);
+      column_norms_.assign(n_, 0);
+      auto const k = static_cast<std::size_t>(t_.k);
+      auto const square = [](T x) { return static_cast<double>(x) * static_cast<double>(x); };
+      for (std::size_t i = 0; i < row_norms_.size(); ++i)
+        for (std::size_t p = 0; p < k; ++p) row_norms_[i] += square(data_.a[i * k + p]);
+      for (std::size_t p = 0; p < k; ++p)
+        for (std::size_t j = 0; j < n_; ++j) column_norms_[j] += square(data_.b[p * n_ + j]);
+      // The norms are rounded themselves, by far less than this.
+      constexpr double slack = 1 + 1e-6;
+      for (auto& x : row_norms_) x = std::sqrt(x) * slack;
+      for (auto& x : column_norms_) x = std::sqrt(x) * slack;
+    }
+    return [this](std::size_t at) {
+      if (method_ == method::full) return factor_ * wide_.magnitude[at];
+      double const old = data_.c.empty() ? 0 : std::abs(t_.beta * static_cast<double>(data_.c[at]));
+      return factor_ * (std::abs(t_.alpha) * row_norms_[at / n_] * column_norms_[at % n_] + old);
+    };
+  }
+
+  test_case const& t_;
+  operands<T> const& data_;
+  std::size_t n_;
+  harness::method method_ = method::none;
+  double factor_ = 0;           // bound = factor * magnitude; 0 in the exact lane
+  std::int64_t most_rows_ = 0;  // that the oracle's budget lets it locate errors in
+  std::vector<std::int64_t> rows_;
+  reference::wide_product wide_;
+  std::optional<freivalds_check> freivalds_;
+  mutable std::vector<double> row_norms_, column_norms_;  // made when a peer first asks
+};
+
+}  // namespace tandem::harness
