@@ -1,5 +1,9 @@
 # Finds CUDA or leaves it out, as TANDEM_CUDA says; sets TANDEM_HAVE_CUDA.
 set(TANDEM_HAVE_CUDA OFF)
+string(TOUPPER "${TANDEM_CUDA}" TANDEM_CUDA)
+if(NOT TANDEM_CUDA MATCHES "^(AUTO|ON|OFF)$")
+  message(FATAL_ERROR "TANDEM_CUDA is '${TANDEM_CUDA}'; it can be AUTO, ON or OFF")
+endif()
 if(TANDEM_CUDA STREQUAL "OFF")
   return()
 endif()

@@ -22,7 +22,7 @@ kernel simd_row(instruction_set const& set, microkernel<T> const& tile) {
           .backend = backend::cpu,
           .dtype = dtype_of<T>,
           .threaded = true,
-          .flop_budget = 1e10,
+          .flop_budget = set.vector_bytes > 16 ? 2e10 : 1e10,
           .unavailable = [&set] { return set.supported() ? std::string() : std::string(set.missing); },
           .refuses = {},
           .run = [&tile](problem const& p, execution const& e) { gemm(tile, p, e); },

@@ -1,7 +1,7 @@
 // gemm: check, canonicalise, settle the degenerate cases, choose a row, run it.
 #include <tandem/gemm.hpp>
 
-#include <utility>
+#include <new>
 
 #include <fmt/format.h>
 #include <tandem/error.hpp>
@@ -19,6 +19,14 @@ dispatch::matrix_operand erase(matrix_view<T> const& v) {
   return {v.data(), v.rows(), v.cols(), v.ld(), v.layout(), v.memory()};
 }
 
+// alpha or beta as a value of the element type. It goes through memory, because g++ 12.2 at -O2 drops the rounding
+// where it vectorises two of them: double -> float -> double becomes nothing.
+template <class T>
+double rounded(double x) {
+  T volatile const value = static_cast<T>(x);
+  return static_cast<double>(value);
+}
+
 // Row-major C; where C is column-major, C^T = B^T A^T is the same product with a row-major result.
 template <class T>
 problem canonical(matrix_view<T const> a, matrix_view<T const> b, matrix_view<T> c, gemm_options const& options) {
@@ -28,14 +36,14 @@ problem canonical(matrix_view<T const> a, matrix_view<T const> b, matrix_view<T>
           .m = c.rows(),
           .n = c.cols(),
           .k = a.cols(),
-          .alpha = static_cast<double>(static_cast<T>(options.alpha)),
+          .alpha = rounded<T>(options.alpha),
           .a = a.data(),
           .lda = a.ld(),
           .trans_a = a.layout() == layout::col_major,
           .b = b.data(),
           .ldb = b.ld(),
           .trans_b = b.layout() == layout::col_major,
-          .beta = static_cast<double>(static_cast<T>(options.beta)),
+          .beta = rounded<T>(options.beta),
           .c = c.data(),
           .ldc = c.ld()};
 }
@@ -54,12 +62,21 @@ problem checked(matrix_view<T const> a, matrix_view<T const> b, matrix_view<T> c
   return canonical<T>(a, b, c, options);
 }
 
+// Runs the row; memory that is not there for a workspace is an error like any other.
+void run(kernel const& row, problem const& p, execution const& how) {
+  try {
+    if (!settle_degenerate(p, how)) row.run(p, how);
+  } catch (std::bad_alloc const&) {
+    throw error(errc::out_of_memory,
+                fmt::format("{}: no memory for the workspaces of {} x {} x {}", row.name, p.m, p.n, p.k));
+  }
+}
+
 template <class T>
 void multiply(matrix_view<T const> a, matrix_view<T const> b, matrix_view<T> c, gemm_options const& options) {
   problem const p = checked<T>(a, b, c, options);
   auto const& row = *select_kernel(p, options);
-  execution const how{.stream = options.stream, .threads = 0};
-  if (!settle_degenerate(p, how)) row.run(p, how);
+  run(row, p, {.stream = options.stream, .threads = 0});
 }
 
 template <class T>
@@ -69,8 +86,7 @@ void multiply_with(kernel const& row, matrix_view<T const> a, matrix_view<T cons
   dispatch::check_row(row, operation::gemm, dtype_of<T>, p.memory);
   if (auto reason = row.refuses ? row.refuses(p) : std::string(); !reason.empty())
     throw error(errc::unsupported, fmt::format("{}: {}", row.name, reason));
-  execution const how{.stream = options.stream, .threads = threads};
-  if (!settle_degenerate(p, how)) row.run(p, how);
+  run(row, p, {.stream = options.stream, .threads = threads});
 }
 
 }  // namespace

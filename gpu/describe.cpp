@@ -45,6 +45,10 @@ std::vector<kernel> describe(row_table const& table, row_runner const& runner) {
     k.device = runner.device;
     k.flop_budget = std::min(row->flop_budget, runner.flop_budget);
     k.run = [row, run = runner.run](problem const& p, execution const& how) { run(*row, p, how); };
+    k.refuses = [row](problem const& p) {
+      constexpr std::int64_t most_tiles = 0x7fffffff;  // blocks in x
+      return p.n / row->tiling.bn < most_tiles ? std::string() : fmt::format("n {} is over 2^31 - 1 tiles", p.n);
+    };
     k.plan = [row](problem const&) { return plan_of(row->tiling); };
     k.cost = [row, blocks = runner.parallel_blocks](problem const& p) { return cost(*row, p, blocks()); };
     kernels.push_back(std::move(k));

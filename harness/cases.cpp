@@ -15,16 +15,14 @@
 namespace tandem::harness {
 namespace {
 
-// 0, and 3 of the 10, are the rarest: a problem without a product tests least.
-constexpr std::array integer_alphas{1.0, -1.0, 2.0, 1.0, -2.0, 1.0, 2.0, -1.0, 1.0, 0.0};
-constexpr std::array normal_alphas{1.0, 0.7, -1.0, 1.0, 2.0, -1.3, 1.0, 0.7, 2.0, 0.0};
+// Without 0, which leaves no product to test; the cross of alphas and betas has it.
+constexpr std::array integer_alphas{1.0, -1.0, 2.0, 1.0, -2.0, 1.0, 2.0, -1.0, 1.0};
+constexpr std::array normal_alphas{1.0, 0.7, -1.0, 1.0, 2.0, -1.3, 1.0, 0.7, 2.0};
 constexpr std::array integer_betas{0.0, 1.0, 0.0, -1.0, 2.0, 0.0, -2.0};
 constexpr std::array normal_betas{0.0, 1.0, 0.0, 0.3, -1.0, 0.0, 2.0};
 
 // Odd, prime and one past a power of two: what stands beside a size that is tested.
 constexpr std::array<std::int64_t, 10> small_sizes{1, 2, 3, 5, 7, 9, 13, 17, 31, 33};
-
-constexpr std::int64_t largest_edge = 65536;  // a larger one would be a matter of memory, not of edges
 
 /// What a case fixes; the rest rotates.
 struct wish {
@@ -54,12 +52,17 @@ class case_maker {
     auto const layout_of = [layouts](int bit) { return layouts & bit ? layout::col_major : layout::row_major; };
     t.layout_a = layout_of(1), t.layout_b = layout_of(2), t.layout_c = layout_of(4);
 
-    static constexpr std::array<std::int64_t, 7> gaps{1, 2, 3, 5, 8, 13, 16};
-    auto const gap = [&r] { return r.below(2) == 0 ? 0 : gaps[r.below(gaps.size())]; };
-    t.lda = tight_lda(t) + gap();
-    t.ldb = tight_ldb(t) + gap();
-    t.ldc = tight_ldc(t) + gap();
-    auto const offset = [&r] { return r.below(2) == 0 ? 0 : static_cast<std::int64_t>(1 + r.below(3)); };
+    // One problem in three has everything aligned, which is when kernels take their wide loads.
+    bool const aligned = r.below(3) == 0;
+    static constexpr std::array<std::int64_t, 9> gaps{1, 2, 3, 5, 8, 13, 16, 40, 67};
+    auto const padded = [&](std::int64_t tight) {
+      if (aligned) return (tight + 15) / 16 * 16;
+      return tight + (r.below(2) == 0 ? 0 : gaps[r.below(gaps.size())]);
+    };
+    t.lda = padded(tight_lda(t));
+    t.ldb = padded(tight_ldb(t));
+    t.ldc = padded(tight_ldc(t));
+    auto const offset = [&] { return aligned || r.below(2) == 0 ? 0 : static_cast<std::int64_t>(1 + r.below(3)); };
     t.offset_a = offset(), t.offset_b = offset(), t.offset_c = offset();
 
     bool const integer = w.fill == fill::integer;
@@ -83,7 +86,7 @@ class case_maker {
     }
   }
 
-  std::size_t turn() const noexcept { return count_; }
+  std::size_t turn() const noexcept { return static_cast<std::size_t>(turn_ % 64) + count_; }
   std::vector<test_case> take() { return std::move(cases_); }
 
  private:
@@ -139,21 +142,29 @@ void add_edges(case_maker& make, std::vector<tile_shape> const& tiles, double mo
     make.add_both({.m = s[0], .n = s[1], .k = s[2], .source = source});
   };
 
-  // Rows of a Latin square: each dimension meets each step, and each two dimensions meet different ones.
-  constexpr std::array<tile_shape, 3> steps{{{-1, 0, 1}, {0, 1, -1}, {1, -1, 0}}};
-  for (auto const& tile : tiles)
-    for (auto const& step : steps) {
-      tile_shape s{};
-      for (std::size_t d = 0; d < 3; ++d)
-        s[d] = tile[d] > 0 ? std::max<std::int64_t>(1, tile[d] + step[d]) : small_sizes[make.turn() / 2 % 10];
-      if (flops_of(s) <= most_flops) add(s, fmt::format("edges of tile {}x{}x{}", tile[0], tile[1], tile[2]));
-    }
+  // Whole tiles alone; all sides short or long; each side by itself; then rows of a Latin square, in which each two
+  // dimensions meet different steps.
+  constexpr std::array<tile_shape, 9> steps{
+      {{0, 0, 0}, {-1, -1, -1}, {1, 1, 1}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}, {-1, 0, 1}, {0, 1, -1}, {1, -1, 0}}};
+  auto const add_near = [&](tile_shape const& tile, std::int64_t times, tile_shape const& step) {
+    tile_shape s{};
+    for (std::size_t d = 0; d < 3; ++d)
+      s[d] = tile[d] > 0 ? std::max<std::int64_t>(1, tile[d] * times + step[d])
+                         : small_sizes[(make.turn() / 2 + d) % small_sizes.size()];
+    if (flops_of(s) <= most_flops) add(s, fmt::format("{} x tile {}x{}x{}", times, tile[0], tile[1], tile[2]));
+  };
+  for (auto const& tile : tiles) {
+    for (auto const& step : steps) add_near(tile, 1, step);
+    add_near(tile, 3, {0, 0, 0});
+    add_near(tile, 2, {1, 1, 1});
+  }
 
   std::set<std::int64_t> sizes;
+  constexpr std::int64_t largest_edge = 32768;  // beside any other size; where a level first cuts is found apart
   for (auto const& tile : tiles)
     for (auto const edge : tile)
       for (std::int64_t step = -1; step <= 1; ++step)
-        if (edge + step > 0) sizes.insert(edge + step);
+        if (edge + step > 0 && edge <= largest_edge) sizes.insert(edge + step);
   for (auto const size : sizes)
     for (std::size_t d = 0; d < 3; ++d) {
       if (had[d].contains(size)) continue;
@@ -166,6 +177,55 @@ void add_edges(case_maker& make, std::vector<tile_shape> const& tiles, double mo
       }
       add(s, fmt::format("tile edge near {} in {}", size, "mnk"[d]));
     }
+}
+
+/// The kernel's tiling of a row-major product of this size.
+plan plan_at(kernel const& row, tile_shape const& size) {
+  problem p;
+  p.dtype = row.dtype;
+  p.memory = row.host ? memory::host : memory::device;
+  p.m = size[0], p.n = size[1], p.k = size[2];
+  p.lda = p.k, p.ldb = p.ldc = p.n;
+  return row.plan(p);
+}
+
+/// The edge of one level of a kernel's tiling of a problem; 0 where there is no such level or it does not cut.
+std::int64_t edge_of(kernel const& row, tile_shape const& size, std::size_t level, std::size_t dimension) {
+  auto const levels = plan_at(row, size).levels;
+  if (level >= levels.size()) return 0;
+  return std::array{levels[level].m, levels[level].n, levels[level].k}[dimension];
+}
+
+/// Where each level of each kernel first cuts each dimension: the last size that is one tile, and the next. A block
+/// that follows the caches depends on the other sizes, so this is asked of the very problem that is then run.
+void add_first_cuts(case_maker& make, std::span<kernel const> kernels, tandem::dtype dtype) {
+  constexpr double most_flops = 2e8;
+  constexpr std::array<tile_shape, 3> others{{{0, 2, 301}, {2, 0, 301}, {5, 7, 0}}};  // beside m, n and k
+  std::set<tile_shape> had;
+  for (auto const& row : kernels) {
+    if (row.dtype != dtype || !row.plan) continue;
+    for (std::size_t d = 0; d < 3; ++d) {
+      tile_shape s = others[d];
+      s[d] = 1;
+      auto const limit = static_cast<std::int64_t>(most_flops / flops_of(s));
+      auto const is_cut = [&](std::size_t level, std::int64_t size) {
+        s[d] = size;
+        std::int64_t const edge = edge_of(row, s, level, d);
+        return edge > 0 && edge < size;
+      };
+      std::size_t const levels = plan_at(row, {1, 1, 1}).levels.size();
+      for (std::size_t level = 0; level < levels; ++level) {
+        if (!is_cut(level, limit)) continue;
+        std::int64_t one = 1, two = limit;  // one tile, more than one
+        while (two - one > 1) (is_cut(level, one + (two - one) / 2) ? two : one) = one + (two - one) / 2;
+        for (auto const size : {one, two}) {
+          s[d] = size;
+          if (had.insert(s).second)
+            make.add_both({.m = s[0], .n = s[1], .k = s[2], .source = fmt::format("first cut of {}", "mnk"[d])});
+        }
+      }
+    }
+  }
 }
 
 void add_shapes(case_maker& make, std::span<shape const> shapes, tandem::dtype dtype, case_options const& options) {
@@ -200,16 +260,12 @@ std::vector<tile_shape> tile_shapes(std::span<kernel const> kernels, tandem::dty
   for (auto const& row : kernels) {
     if (row.dtype != dtype || !row.plan) continue;
     for (std::int64_t const size : {32768, 512, 64}) {
-      problem p;
-      p.dtype = dtype;
-      p.memory = row.host ? memory::host : memory::device;
-      p.m = p.n = p.k = p.lda = p.ldb = p.ldc = size;
       try {
-        for (auto const& level : row.plan(p).levels) {
+        for (auto const& level : plan_at(row, {size, size, size}).levels) {
           tile_shape s{level.m, level.n, level.k};
           // A tile as large as the problem cuts nothing, whatever the kernel's true edge is.
           for (auto& edge : s)
-            if (edge < 0 || edge >= size || edge > largest_edge) edge = 0;
+            if (edge < 0 || edge >= size) edge = 0;
           if (s != tile_shape{}) shapes.insert(s);
         }
       } catch (std::exception const& e) {
@@ -233,7 +289,12 @@ std::vector<test_case> make_cases(std::span<shape const> shapes, std::span<kerne
     if (computed && !options.only_shapes) {
       add_small(make);
       add_crosses(make);
-      add_edges(make, tile_shapes(kernels, type), options.edge_flops);
+      auto tiles = tile_shapes(kernels, type);
+      // A kernel that does not say how it cuts is tried at the usual edges.
+      if (std::ranges::any_of(kernels, [&](auto const& row) { return of_type(row) && !row.plan; }))
+        tiles.insert(tiles.end(), {{64, 64, 64}, {128, 128, 128}, {256, 256, 256}});
+      add_edges(make, tiles, options.edge_flops);
+      add_first_cuts(make, kernels, type);
     }
     add_shapes(make, shapes, type, options);
     auto made = make.take();

@@ -29,13 +29,6 @@ double ratio(worst_element const& e) noexcept {
   return e.bound > 0 ? e.error / e.bound : infinity;
 }
 
-void comparison::add(comparison const& other) noexcept {
-  checked += other.checked;
-  wrong += other.wrong;
-  nans += other.nans;
-  if (other.worst.row >= 0 && worse(other.worst, worst)) worst = other.worst;
-}
-
 template <element T>
 comparison compare(std::span<T const> got, std::int64_t n, std::span<std::int64_t const> rows,
                    reference::wide_product const& wide, double factor) {

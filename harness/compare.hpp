@@ -17,9 +17,6 @@ struct comparison {
   std::int64_t wrong = 0;
   std::int64_t nans = 0;  ///< among the wrong ones
   worst_element worst;
-
-  /// Takes over the worse of the two worst elements, and the counts.
-  void add(comparison const& other) noexcept;
 };
 
 /// error / bound, as the order of "worse" wants it: infinite for NaN and for any error where the bound is 0.

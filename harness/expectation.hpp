@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -53,7 +54,11 @@ class expectation {
   /// Compares; `located` becomes the number of wrong rows where Freivalds found some.
   comparison judge(std::span<T const> got, std::int64_t& wrong_rows) const {
     wrong_rows = 0;
-    if (method_ != method::freivalds) return compare<T>(got, t_.n, rows_, wide_, factor_);
+    if (method_ != method::freivalds) {
+      auto found = compare<T>(got, t_.n, rows_, wide_, factor_);
+      if (method_ == method::sampled && found.wrong == 0) found = find_infinite(got);
+      return found;
+    }
     auto rows = freivalds_->wrong_rows(got);
     wrong_rows = std::ssize(rows);
     if (rows.empty()) return {};
@@ -74,6 +79,22 @@ class expectation {
   }
 
  private:
+  /// Elements that no finite data give, in the rows that were not sampled: NaN of the poison, above all.
+  comparison find_infinite(std::span<T const> got) const {
+    comparison found;
+    found.checked = std::ssize(got);
+    for (std::size_t at = 0; at < got.size(); ++at) {
+      if (std::isfinite(got[at])) continue;
+      if (found.wrong++ == 0) {
+        auto const value = static_cast<double>(got[at]), wanted = std::numeric_limits<double>::quiet_NaN();
+        found.worst = {
+            static_cast<std::int64_t>(at / n_), static_cast<std::int64_t>(at % n_), value, wanted, wanted, 0};
+      }
+      if (std::isnan(got[at])) ++found.nans;
+    }
+    return found;
+  }
+
   std::int64_t rows_within(double budget) const {
     double const row = 2.0 * static_cast<double>(t_.n) * static_cast<double>(t_.k);
     return std::clamp<std::int64_t>(static_cast<std::int64_t>(budget / row), 1, t_.m);

@@ -23,7 +23,7 @@ json number(double x) {
 verdict overall(kernel_summary const& s) {
   if (s.failed > 0) return verdict::fail;
   if (s.errors > 0) return verdict::error;
-  if (s.passed > 0) return verdict::pass;
+  if (s.computed > 0) return verdict::pass;
   if (s.unavailable > 0) return verdict::unavailable;
   return s.unsupported > 0 ? verdict::unsupported : verdict::skipped;
 }
@@ -43,7 +43,10 @@ std::vector<kernel_summary> summarize(std::span<result const> results) {
     }
     auto& s = *found;
     switch (r.verdict) {
-      case verdict::pass: ++s.passed; break;
+      case verdict::pass:
+        ++s.passed;
+        if (reads_operands(r.test) && r.test.m > 0 && r.test.n > 0) ++s.computed;
+        break;
       case verdict::fail: ++s.failed; break;
       case verdict::unsupported: ++s.unsupported; break;
       case verdict::unavailable: ++s.unavailable; break;

@@ -149,8 +149,8 @@ backend_descriptor const& openblas() {
       .unavailable = [] { return openblas_library().missing; },
       .version = version,
       .scale = {},
-      .kernels = {limited(gemm_row(backend::openblas, dtype::f32, 1e10, true, run<float>)),
-                  limited(gemm_row(backend::openblas, dtype::f64, 1e10, true, run<double>)),
+      .kernels = {limited(gemm_row(backend::openblas, dtype::f32, 2e10, true, run<float>)),
+                  limited(gemm_row(backend::openblas, dtype::f64, 2e10, true, run<double>)),
                   axpy_row(backend::openblas, dtype::f32, true, run_axpy<float>),
                   axpy_row(backend::openblas, dtype::f64, true, run_axpy<double>)}};
   return d;

@@ -1,5 +1,6 @@
 // The command line: exit codes, messages, JSON.
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -20,7 +21,8 @@ namespace {
 class temporary_file {
  public:
   explicit temporary_file(std::string const& text = "")
-      : path_(std::filesystem::temp_directory_path() / ("tandem_test_" + std::to_string(count_++) + ".tmp")) {
+      : path_(std::filesystem::temp_directory_path() /
+              ("tandem_test_" + std::to_string(getpid()) + "_" + std::to_string(count_++))) {
     std::ofstream(path_) << text;
   }
   ~temporary_file() { std::filesystem::remove(path_); }
@@ -87,6 +89,20 @@ TEST_CASE("check exits with 0 when all pass, and its JSON has every field") {
   CHECK(transposes == std::set<std::string>{"nn", "nt", "tn", "tt"});
 }
 
+TEST_CASE("check --case runs the one problem that a failure names") {
+  temporary_file const json;
+  std::string const line = "f32:nt:rrc:129x127x33:lda=146:ldb=33:ldc=129:offsets=0,1,3:alpha=1:beta=0.5:normal:seed=42";
+  CHECK(run_tandem("check --kernels cpu --case " + line + " --json " + json.path()).exit_code == 0);
+  for (auto const& row : nlohmann::json::parse(json.text())) CHECK(row["case"] == line);
+  auto const wrong = run_tandem("check --case f32:nt:129x127");
+  CHECK(wrong.exit_code == 2);
+}
+
+TEST_CASE("check names the peers that were not there") {
+  auto const run = run_tandem("check --kernels oracle --against eigen --m 3 --n 3 --k 3");
+  CHECK(contains(run.out, "compared with eigen.gemm.f32"));
+}
+
 TEST_CASE("check --trans keeps to one pair of transposes") {
   temporary_file const json;
   CHECK(run_tandem("check --kernels cpu --trans tn --m 5 --n 6 --k 7 --json " + json.path()).exit_code == 0);
@@ -145,6 +161,9 @@ TEST_CASE("bench prints each kernel beside its peer, and its JSON has the ratio"
     CHECK(row["ratio_to"]["eigen.gemm.f32"] > 0);
   }
   CHECK(run_tandem("bench axpy --n 1000 --rounds 3").exit_code == 0);
+  auto const lengths = run_tandem("bench gemm --m 100 --n 200,300");
+  CHECK(lengths.exit_code == 2);
+  CHECK(contains(lengths.err, "--n has 2 sizes, --m has 1"));
 }
 
 TEST_CASE("the library starts without any CUDA library") {

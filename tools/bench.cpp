@@ -38,9 +38,13 @@ std::vector<bench_size> wanted_sizes(bench_arguments const& o, operation op) {
       sizes.push_back({.n = n, .dtype = type});
   } else {
     auto const m = o.m.empty() ? std::vector<std::int64_t>{512, 1024, 2048} : o.m;
+    for (auto const& [name, other] : {std::pair{"--n", &o.n}, {"--k", &o.k}})
+      if (other->size() > 1 && other->size() != m.size())
+        throw std::invalid_argument(
+            fmt::format("{} has {} sizes, --m has {}: they go in step", name, other->size(), m.size()));
     for (std::size_t i = 0; i < m.size(); ++i) {
       auto const pick = [&](std::vector<std::int64_t> const& other) {
-        return other.empty() ? m[i] : other[std::min(i, other.size() - 1)];
+        return other.empty() ? m[i] : other.size() == 1 ? other[0] : other[i];
       };
       sizes.push_back({.m = m[i], .n = pick(o.n), .k = pick(o.k), .dtype = type});
     }
@@ -172,7 +176,7 @@ int bench(bench_arguments const& o, operation op) {
     for (auto const& c : contenders) out.add(sizes[i], op, o.beta, c, contenders, peers);
   }
   if (progress) fmt::print(stderr, "\r\x1b[K");
-  if (out.json.empty()) {
+  if (out.json.empty() || (!o.kernels.empty() && named.empty())) {
     fmt::print(stderr, "tandem: nothing to measure: no kernel that is there, or no shape of {}\n", o.dtype);
     return nothing_run;
   }

@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct check_arguments {
-  std::string kernels = "*", against = "eigen,openblas,cublas", dtypes, trans, require, json;
+  std::string kernels = "*", against = "eigen,openblas,cublas", dtypes, trans, require, json, one_case;
   std::vector<std::string> shapes;
   std::vector<std::int64_t> m, n, k;
   std::uint64_t seed = 1;
@@ -29,7 +29,7 @@ struct check_arguments {
 // The shape files that come with the project: beside the build tree, or where it is installed.
 std::vector<std::string> default_shape_files() {
   auto const here = fs::read_symlink("/proc/self/exe").parent_path();
-  for (auto const& folder : {here / "../../shapes", here / "../share/tandem/shapes"}) {
+  for (auto const& folder : {here / "../share/tandem/shapes", here / "../../shapes"}) {
     if (!fs::is_directory(folder)) continue;
     std::vector<std::string> files;
     for (auto const& entry : fs::directory_iterator(folder))
@@ -62,6 +62,7 @@ std::vector<harness::shape> shapes_of_sizes(check_arguments const& o) {
 }
 
 std::vector<harness::test_case> wanted_cases(check_arguments const& o, std::vector<kernel> const& rows) {
+  if (!o.one_case.empty()) return {harness::parse_case(o.one_case)};
   harness::case_options options;
   options.seed = o.seed;
   for (auto const& type : split(o.dtypes)) options.dtypes.push_back(parse_dtype(type));
@@ -102,29 +103,39 @@ std::vector<kernel> copies(std::vector<kernel const*> const& rows) {
   return all;
 }
 
-void write_file(std::string const& path, std::string const& text) {
-  std::ofstream out(path);
-  out << text << '\n';
-  if (!out.flush()) throw std::runtime_error("cannot write " + path);
+// Which peers the results were held against, and which are not there.
+void print_peers(std::vector<kernel> const& peers) {
+  auto const infos = kernels();
+  std::string there, missing;
+  for (auto const& peer : peers) {
+    auto const info = std::ranges::find(infos, peer.name, &kernel_info::name);
+    if (info->available)
+      there += (there.empty() ? "" : ", ") + peer.name;
+    else
+      missing += fmt::format("{}{} ({})", missing.empty() ? "" : ", ", peer.name, info->reason);
+  }
+  fmt::print("\ncompared with {}{}{}\n", there.empty() ? "no peer" : there,
+             missing.empty() ? "" : "; not there: ", missing);
 }
 
 int print_verdict(std::vector<harness::kernel_summary> const& summaries, std::size_t cases, std::uint64_t seed) {
-  std::int64_t passed = 0, failed = 0, errors = 0, skipped = 0, unsupported = 0, full = 0, freivalds = 0, sampled = 0;
+  std::int64_t passed = 0, computed = 0, failed = 0, errors = 0, skipped = 0, unsupported = 0, full = 0, freivalds = 0,
+               sampled = 0;
   std::size_t unavailable = 0;
   for (auto const& s : summaries) {
-    passed += s.passed, failed += s.failed, errors += s.errors, skipped += s.skipped, unsupported += s.unsupported;
+    passed += s.passed, computed += s.computed, failed += s.failed, errors += s.errors, skipped += s.skipped,
+        unsupported += s.unsupported;
     full += s.full, freivalds += s.freivalds, sampled += s.sampled;
     if (s.verdict == harness::verdict::unavailable) ++unavailable;
   }
-  fmt::print("\n{} problems (seed {}); products: {} passed, {} failed, {} errors\n", cases, seed, passed, failed,
-             errors);
+  fmt::print("{} problems (seed {}); products: {} passed, {} failed, {} errors\n", cases, seed, passed, failed, errors);
   fmt::print(
       "checked in full {}, by Freivalds {}, by sampled rows {}; skipped over a budget {}, unsupported {}; kernels not "
       "there {}\n",
       full, freivalds, sampled, skipped, unsupported, unavailable);
   bool const bad = failed + errors != 0;
-  fmt::print("verdict: {}\n", bad ? "FAIL" : passed == 0 ? "nothing was run" : "pass");
-  return bad ? wrong : passed == 0 ? nothing_run : ok;
+  fmt::print("verdict: {}\n", bad ? "FAIL" : computed == 0 ? "nothing was run" : "pass");
+  return bad ? wrong : computed == 0 ? nothing_run : ok;
 }
 
 int check(check_arguments const& o) {
@@ -132,6 +143,11 @@ int check(check_arguments const& o) {
   auto const rows = copies(find_kernels(o.kernels, operation::gemm));
   auto const cases = wanted_cases(o, rows);
 
+  std::ofstream json;
+  if (!o.json.empty()) {  // opened before the work, so that a wrong path costs nothing
+    json.open(o.json);
+    if (!json) throw std::runtime_error("cannot write " + o.json);
+  }
   harness::check_options options;
   if (!o.against.empty()) options.peers = copies(find_kernels(o.against, operation::gemm));
   if (isatty(STDERR_FILENO) != 0)
@@ -143,7 +159,9 @@ int check(check_arguments const& o) {
   auto const summaries = harness::summarize(results);
   fmt::print("{}", harness::summary_table(summaries));
   if (auto const failures = harness::describe_failures(results); !failures.empty()) fmt::print("\n{}", failures);
-  if (!o.json.empty()) write_file(o.json, harness::to_json(results));
+  if (!o.json.empty() && !(json << harness::to_json(results) << '\n').flush())
+    throw std::runtime_error("cannot write " + o.json);
+  print_peers(options.peers);
   int const code = print_verdict(summaries, cases.size(), o.seed);
   if (missing.empty()) return code;
   fmt::print(stderr, "tandem: a required backend is missing: {}\n", missing);
@@ -168,6 +186,7 @@ action add_check(CLI::App& app) {
       ->check(CLI::IsMember({"nn", "nt", "tn", "tt"}));
   app.add_option("--require", o->require, "backends that have to be there, such as gpu");
   app.add_option("--json", o->json, "write every result there");
+  app.add_option("--case", o->one_case, "the one problem of this line, as a failure prints it");
   app.add_option("--seed", o->seed, "of problems and data")->capture_default_str();
   return [o] { return check(*o); };
 }

@@ -53,20 +53,20 @@ struct execution {
 /// One level of a tiling: the problem's share that one unit of this level works on. An edge of 0 means that the
 /// dimension is not cut at this level.
 struct tile_level {
-  std::string name;  ///< "block", "warp", "thread"; "jc", "pc", "ic", "register"
+  std::string name = {};  ///< "block", "warp", "thread"; "jc", "pc", "ic", "register"
   std::int64_t m = 0, n = 0, k = 0;
-  std::string memory;    ///< where the tile's operands are kept: "L2", "shared", "registers", …
-  bool keeps_c = false;  ///< C's part stays where it is while this level steps through k
+  std::string memory = {};  ///< where the tile's operands are kept: "L2", "shared", "registers", …
+  bool keeps_c = false;     ///< C's part stays where it is while this level steps through k
 };
 
 /// The tiling of one problem, outermost level first; no levels when a kernel does not say.
 struct plan {
-  std::vector<tile_level> levels;
+  std::vector<tile_level> levels = {};
 };
 
 /// One row of the table.
 struct kernel {
-  std::string name;  ///< backend.technique.dtype[.tile]
+  std::string name = {};  ///< backend.technique.dtype[.tile]
   tandem::backend backend = tandem::backend::automatic;
   tandem::dtype dtype = tandem::dtype::f32;
   bool host = true;          ///< takes operands in host memory
@@ -75,19 +75,19 @@ struct kernel {
   double flop_budget = 1e9;  ///< the largest problem, in flop, that a default check gives this kernel
 
   /// Why this machine cannot run it; empty when it can. Unset: it always can.
-  std::function<std::string()> unavailable;
+  std::function<std::string()> unavailable = {};
   /// Why it does not take this problem; empty when it does. Unset: it takes every problem.
-  std::function<std::string(problem const&)> refuses;
+  std::function<std::string(problem const&)> refuses = {};
   /// Computes the problem. Host operands: finished on return. Device operands: enqueued on the stream.
-  std::function<void(problem const&, execution const&)> run;
+  std::function<void(problem const&, execution const&)> run = {};
   /// Its tiling for this problem. Unset: it does not say.
-  std::function<tandem::plan(problem const&)> plan;
+  std::function<tandem::plan(problem const&)> plan = {};
   /// An estimate of its time, comparable within a backend; dispatch takes the cheapest row that is available and
   /// takes the problem. Unset: dispatch takes it only when it is named.
-  std::function<double(problem const&)> cost;
+  std::function<double(problem const&)> cost = {};
 
   /// Computes an axpy instead; a row has either `run` or `run_axpy`.
-  std::function<void(axpy_problem const&, execution const&)> run_axpy;
+  std::function<void(axpy_problem const&, execution const&)> run_axpy = {};
 
   tandem::operation operation() const noexcept { return run_axpy ? operation::axpy : operation::gemm; }
   /// The second part of the name.
@@ -98,13 +98,13 @@ struct kernel {
 struct backend_descriptor {
   tandem::backend backend = tandem::backend::automatic;
   /// Why this machine has not got it; empty when it has.
-  std::function<std::string()> unavailable;
+  std::function<std::string()> unavailable = {};
   /// What stands behind it: a compiler, library or device with its version.
-  std::function<std::string()> version;
+  std::function<std::string()> version = {};
   /// C = beta C, written without being read if beta = 0: what is left of a product when k = 0 or alpha = 0. Only the
   /// problem's c, ldc, m, n, beta, dtype and memory are valid. Set by the one backend that owns each memory.
-  std::function<void(problem const&, execution const&)> scale;
-  std::vector<tandem::kernel> kernels;
+  std::function<void(problem const&, execution const&)> scale = {};
+  std::vector<tandem::kernel> kernels = {};
 };
 
 /// Every row of the table, GEMM and axpy, in the order of `kernels()`.

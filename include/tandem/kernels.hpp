@@ -9,11 +9,11 @@
 namespace tandem {
 
 struct kernel_info {
-  std::string name;  ///< backend.technique.dtype[.tile], such as cpu.avx512.f32.14x32
+  std::string name = {};  ///< backend.technique.dtype[.tile], such as cpu.avx512.f32.14x32
   tandem::backend backend = tandem::backend::automatic;
   tandem::dtype dtype = tandem::dtype::f32;
   bool available = false;
-  std::string reason;  ///< why it is not available; empty when it is
+  std::string reason = {};  ///< why it is not available; empty when it is
   tandem::operation operation = tandem::operation::gemm;
 };
 
@@ -23,8 +23,8 @@ std::vector<kernel_info> kernels();
 struct backend_info {
   tandem::backend backend = tandem::backend::automatic;
   bool available = false;
-  std::string reason;   ///< why it is not available; empty when it is
-  std::string version;  ///< what stands behind it: a compiler, library or device with its version; may be empty
+  std::string reason = {};   ///< why it is not available; empty when it is
+  std::string version = {};  ///< what stands behind it: a compiler, library or device with its version; may be empty
 };
 
 /// Every backend but `automatic`.

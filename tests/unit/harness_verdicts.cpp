@@ -305,7 +305,8 @@ TEST_CASE("what a kernel throws becomes its verdict, and C must be as it was") {
   };
   auto const t = make_case(6, 5, 4);
   CHECK(check_one(t, throwing(tandem::error(tandem::errc::unsupported, "u"))).verdict == verdict::unsupported);
-  CHECK(check_one(t, throwing(tandem::error(tandem::errc::unavailable, "u"))).verdict == verdict::unavailable);
+  // Only a kernel that says so before it runs is unavailable; otherwise its other problems would be left out.
+  CHECK(check_one(t, throwing(tandem::error(tandem::errc::unavailable, "u"))).verdict == verdict::error);
   auto const device = check_one(t, throwing(tandem::error(tandem::errc::device, "it broke")));
   CHECK(device.verdict == verdict::error);
   CHECK(device.reason == "it broke");
@@ -321,6 +322,72 @@ TEST_CASE("what a kernel throws becomes its verdict, and C must be as it was") {
   auto const writes = check_one(t, spoiled([](access<float> const&) { throw std::runtime_error("too late"); }));
   CHECK(writes.verdict == verdict::fail);
   CHECK(writes.reason == "C modified at (0, 0), after it threw: too late");
+}
+
+TEST_CASE("a kernel that never ran has not passed") {
+  auto const row = make_kernel<float>(
+      "test.refuses", [](access<float> const&) { throw tandem::error(tandem::errc::unsupported, "not today"); });
+  auto const results = check(std::vector{make_case(6, 0, 4), make_case(6, 5, 0), make_case(6, 5, 4)}, std::vector{row});
+  auto const summary = summarize(results);
+  REQUIRE(summary.size() == 1);
+  CHECK(summary[0].passed == 2);
+  CHECK(summary[0].computed == 0);
+  CHECK(summary[0].verdict == verdict::unsupported);
+}
+
+TEST_CASE("alpha and beta are judged as rounded to the element type") {
+  // Folding the rounded alpha into A is right to the last unit, which an oracle with the unrounded alpha would refuse.
+  auto const row = make_kernel<float>("test.folded", [](access<float> const& x) {
+    for (std::int64_t i = 0; i < x.p.m; ++i)
+      for (std::int64_t j = 0; j < x.p.n; ++j) {
+        float sum = 0;
+        for (std::int64_t q = 0; q < x.p.k; ++q) sum += static_cast<float>(x.p.alpha) * x.a(i, q) * x.b(q, j);
+        x.c(i, j) = sum + static_cast<float>(x.p.beta) * x.c(i, j);
+      }
+  });
+  auto t = make_case(400, 400, 1, fill::normal, 0.3);
+  t.alpha = -1.3;
+  auto const r = check_one(t, row);
+  CHECK(r.verdict == verdict::pass);
+  CHECK(r.worst.error <= r.worst.bound * (1.0 + 1e-12));
+}
+
+TEST_CASE("a kernel that does not say how it cuts is tried past the usual edges") {
+  auto const short_sums = make_kernel<float>("test.short", [](access<float> const& x) {
+    harness_test::multiply(x);
+    if (x.p.k > 64) x.c(0, 0) += 1;
+  });
+  auto const tail_rows = make_kernel<float>("test.tail", [](access<float> const& x) {
+    harness_test::multiply(x);
+    if (x.p.m > 200) x.c(x.p.m - 1, 0) += 1;
+  });
+  for (auto const& row : {short_sums, tail_rows}) {
+    std::vector const rows{row};
+    CHECK(summarize(check(make_cases({}, rows), rows))[0].verdict == verdict::fail);
+  }
+}
+
+TEST_CASE("a kernel that is wrong only on whole tiles is caught") {
+  auto row = make_kernel<float>("test.whole", [](access<float> const& x) {
+    harness_test::multiply(x);
+    if (x.p.m % 32 == 0 && x.p.n % 32 == 0 && x.p.k % 8 == 0) x.c(0, 0) += 1;
+  });
+  row.plan = [](tandem::problem const&) { return tandem::plan{{{.name = "block", .m = 32, .n = 32, .k = 8}}}; };
+  std::vector const rows{row};
+  CHECK(summarize(check(make_cases({}, rows), rows))[0].verdict == verdict::fail);
+}
+
+TEST_CASE("a kernel that is wrong where a block that depends on the other sizes first ends is caught") {
+  auto const block = [](std::int64_t k) { return 60000 / k; };
+  auto row = make_kernel<float>("test.panel", [block](access<float> const& x) {
+    harness_test::multiply(x);
+    if (x.p.n > block(x.p.k)) x.c(0, x.p.n - 1) += 1;
+  });
+  row.plan = [block](tandem::problem const& p) {
+    return tandem::plan{{{.name = "jc", .m = 0, .n = std::min(block(p.k), p.n), .k = 0}}};
+  };
+  std::vector const rows{row};
+  CHECK(summarize(check(make_cases({}, rows), rows))[0].verdict == verdict::fail);
 }
 
 TEST_CASE("an unavailable kernel is reported once") {
@@ -430,6 +497,23 @@ TEST_CASE_TEMPLATE("Freivalds sees one wrong element among all and the oracle lo
   contains(all.reason, "in 50 wrong rows of 50");
   contains(all.reason, "; 2000 elements untouched");
   CHECK(all.wrong_elements == 8 * 40);
+}
+
+TEST_CASE("a sampled check sees rows that were never written, also where it does not sample") {
+  auto const row = make_kernel<float>("test.ends", [](access<float> const& x) {
+    for (std::int64_t const i : {std::int64_t{0}, x.p.m - 1})
+      for (std::int64_t j = 0; j < x.p.n; ++j) {
+        float sum = 0;
+        for (std::int64_t q = 0; q < x.p.k; ++q) sum += x.a(i, q) * x.b(q, j);
+        x.c(i, j) = static_cast<float>(x.p.alpha) * sum;
+      }
+  });
+  check_options few;
+  few.oracle_budget_f32 = 2.0 * 2 * 20 * 10;  // two rows
+  auto const r = check_one(make_case(400, 20, 10, fill::normal), row, few);
+  CHECK(describe_method(r) == "sampled 2 of 400 rows");
+  CHECK(r.verdict == verdict::fail);
+  contains(r.reason, "untouched");
 }
 
 TEST_CASE("a sampled check says so, looks at tile edges first, and fails on a sampled row") {

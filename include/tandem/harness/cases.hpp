@@ -20,7 +20,7 @@ struct case_options {
   std::optional<bool> trans_b = {};        ///< likewise of B
   std::optional<harness::fill> fill = {};  ///< only this fill; unset: both
   bool only_shapes = false;                ///< the shapes, and nothing of the harness's own
-  double edge_flops = 4e6;        ///< the largest problem made for a tile edge; larger ones get small other sizes
+  double edge_flops = 5e6;        ///< the largest problem made for a tile edge; larger ones get small other sizes
   double both_fills_flops = 1e7;  ///< a shape above it gets one fill, in turn
 };
 
@@ -34,7 +34,8 @@ std::vector<tile_shape> tile_shapes(std::span<kernel const> kernels, tandem::dty
 /// The problems for these kernels, deterministic for a seed:
 /// - sizes 0 to 3 in every dimension, k = 0 and 1, m = 0 and n = 0;
 /// - all 4 transposes x 8 mixtures of layouts, and all alphas x betas, on small sizes, each with both fills;
-/// - every declared tile edge - 1, 0, + 1 in each of m, n and k, both fills;
+/// - every declared tile edge - 1, 0, + 1 in each of m, n and k, both fills; edges of 64, 128 and 256 for kernels that
+///   declare none; and the sizes at which each level first cuts a dimension in two;
 /// - the shapes, row-major as their files mean them; a shape of a type that no kernel computes becomes one problem,
 ///   which `check` answers with `unsupported`.
 /// Leading dimensions (tight or padded), offsets (0 to 3 elements), alpha and beta rotate through all of them.

@@ -35,16 +35,16 @@ struct worst_element {
 
 /// What one kernel did on one problem with operands in one memory.
 struct result {
-  std::string kernel;  ///< empty for a problem of a type that no kernel computes
+  std::string kernel = {};  ///< empty for a problem of a type that no kernel computes
   tandem::backend backend = tandem::backend::automatic;
   tandem::memory memory = tandem::memory::host;
   test_case test;
   harness::verdict verdict = harness::verdict::error;
-  std::string reason;  ///< empty for a pass
+  std::string reason = {};  ///< empty for a pass
   harness::method method = harness::method::none;
-  std::int64_t rows_checked = 0;    ///< against the oracle
-  std::int64_t wrong_elements = 0;  ///< among the rows checked
-  std::vector<std::string> peers;   ///< kernels whose C was compared with this one's, element by element
+  std::int64_t rows_checked = 0;        ///< against the oracle
+  std::int64_t wrong_elements = 0;      ///< among the rows checked
+  std::vector<std::string> peers = {};  ///< kernels whose C was compared with this one's, element by element
   worst_element worst;
   double flops = 0;
   double seconds = 0;  ///< of the call, copies to a device included

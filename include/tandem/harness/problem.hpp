@@ -26,8 +26,8 @@ struct test_case {
   std::int64_t offset_a = 0, offset_b = 0, offset_c = 0;  ///< elements past a 16-byte boundary
   double alpha = 1, beta = 0;
   harness::fill fill = harness::fill::integer;
-  std::uint64_t seed = 0;  ///< of its data and of where its guards lie
-  std::string source;      ///< where the problem comes from: a shape file's row, a tile edge, …
+  std::uint64_t seed = 0;   ///< of its data and of where its guards lie
+  std::string source = {};  ///< where the problem comes from: a shape file's row, a tile edge, …
 };
 
 std::string_view to_string(fill) noexcept;

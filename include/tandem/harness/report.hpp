@@ -14,13 +14,14 @@ namespace tandem::harness {
 /// One kernel's results on one memory, counted. `passed` counts every pass; `full`, `freivalds` and `sampled` say how
 /// the outputs were checked that were, passed or not.
 struct kernel_summary {
-  std::string kernel;
+  std::string kernel = {};
   tandem::memory memory = tandem::memory::host;
   std::int64_t passed = 0, failed = 0, unsupported = 0, unavailable = 0, skipped = 0, errors = 0;
+  std::int64_t computed = 0;  ///< passes in which the kernel ran; dispatch settles an empty product without it
   std::int64_t full = 0, freivalds = 0, sampled = 0;
-  double worst_ratio = 0;  ///< the largest error / bound of the bound lane; NaN where an element was NaN
-  std::string reason;      ///< of the first result that is not a pass
-  /// fail or error if any result is; else pass if any is; else what the results say.
+  double worst_ratio = 0;   ///< the largest error / bound of the bound lane; NaN where an element was NaN
+  std::string reason = {};  ///< of the first result that is not a pass
+  /// fail or error if any result is; else pass if the kernel computed any; else what the results say.
   harness::verdict verdict = harness::verdict::skipped;
 };
 

@@ -17,8 +17,8 @@ struct shape {
   std::int64_t m = 0, n = 0, k = 0;
   tandem::dtype dtype = tandem::dtype::f32;
   bool trans_a = false, trans_b = false;
-  std::string source;  ///< what the file says about it
-  std::string where;   ///< "file:line"
+  std::string source = {};  ///< what the file says about it
+  std::string where = {};   ///< "file:line"
 };
 
 /// What a shape file that cannot be read throws; the message starts with "file:line: ".
