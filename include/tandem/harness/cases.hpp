@@ -34,8 +34,8 @@ std::vector<tile_shape> tile_shapes(std::span<kernel const> kernels, tandem::dty
 /// The problems for these kernels, deterministic for a seed:
 /// - sizes 0 to 3 in every dimension, k = 0 and 1, m = 0 and n = 0;
 /// - all 4 transposes x 8 mixtures of layouts, and all alphas x betas, on small sizes, each with both fills;
-/// - every declared tile edge - 1, 0, + 1 in each of m, n and k, both fills; edges of 64, 128 and 256 for kernels that
-///   declare none; and the sizes at which each level first cuts a dimension in two;
+/// - every declared tile edge - 1, 0, + 1 in each of m, n and k, both fills; the edges 64, 128 and 256 in any case;
+///   and the sizes at which each level first cuts a dimension in two;
 /// - the shapes, row-major as their files mean them; a shape of a type that no kernel computes becomes one problem,
 ///   which `check` answers with `unsupported`.
 /// Leading dimensions (tight or padded), offsets (0 to 3 elements), alpha and beta rotate through all of them.
