@@ -5,9 +5,9 @@
 #include <concepts>
 #include <cstdint>
 #include <cstdlib>
-#include <limits>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -131,13 +131,6 @@ class session {
   handle handle_ = nullptr;
 };
 
-std::string too_large(std::initializer_list<std::int64_t> sizes) {
-  for (auto const size : sizes)
-    if (size > std::numeric_limits<int>::max() || size < -std::numeric_limits<int>::max())
-      return fmt::format("cuBLAS takes 32-bit sizes, not {}", size);
-  return {};
-}
-
 // cuBLAS is column-major and reads a row-major matrix as its transpose: C^T = op(B)^T op(A)^T.
 template <class T>
 void enqueue(problem const& p, CUstream_st* stream) {
@@ -190,8 +183,7 @@ kernel gemm_kernel() {
       gpu::run_staged(p, how.stream, enqueue<T>);
   });
   row.device = true;
-  row.refuses = [](problem const& p) { return too_large({p.m, p.n, p.k, p.lda, p.ldb, p.ldc}); };
-  return row;
+  return with_int_sizes(std::move(row));
 }
 
 template <class T>

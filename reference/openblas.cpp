@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -83,13 +82,6 @@ class thread_count {
   std::lock_guard<std::mutex> lock_;
 };
 
-std::string too_large(std::initializer_list<std::int64_t> sizes) {
-  for (auto const size : sizes)
-    if (size > std::numeric_limits<int>::max() || size < -std::numeric_limits<int>::max())
-      return fmt::format("CBLAS takes 32-bit sizes, not {}", size);
-  return {};
-}
-
 template <class T>
 void run(problem const& p, execution const& how) {
   auto const& lib = openblas_library();
@@ -129,11 +121,6 @@ void run_axpy(axpy_problem const& p, execution const& how) {
   }
 }
 
-kernel limited(kernel row) {
-  row.refuses = [](problem const& p) { return too_large({p.m, p.n, p.k, p.lda, p.ldb, p.ldc}); };
-  return row;
-}
-
 std::string version() {
   auto const& lib = openblas_library();
   std::string config = lib.config();  // "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH … SkylakeX MAX_THREADS=128"
@@ -149,8 +136,8 @@ backend_descriptor const& openblas() {
       .unavailable = [] { return openblas_library().missing; },
       .version = version,
       .scale = {},
-      .kernels = {limited(gemm_row(backend::openblas, dtype::f32, 2e10, true, run<float>)),
-                  limited(gemm_row(backend::openblas, dtype::f64, 2e10, true, run<double>)),
+      .kernels = {with_int_sizes(gemm_row(backend::openblas, dtype::f32, 2e10, true, run<float>)),
+                  with_int_sizes(gemm_row(backend::openblas, dtype::f64, 2e10, true, run<double>)),
                   axpy_row(backend::openblas, dtype::f32, true, run_axpy<float>),
                   axpy_row(backend::openblas, dtype::f64, true, run_axpy<double>)}};
   return d;

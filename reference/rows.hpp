@@ -1,6 +1,9 @@
 // How a reference's rows are put together; no arithmetic, so that the references share none.
 #pragma once
 
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
 #include <string>
 
 #include <tandem/kernel.hpp>
@@ -30,6 +33,20 @@ inline kernel axpy_row(tandem::backend id, dtype type, bool threaded,
   row.dtype = type;
   row.threaded = threaded;
   row.run_axpy = std::move(run);
+  return row;
+}
+
+/// Why a library whose sizes are int cannot take these; empty when it can.
+inline std::string too_large(std::initializer_list<std::int64_t> sizes) {
+  for (auto const size : sizes)
+    if (size > std::numeric_limits<int>::max() || size < -std::numeric_limits<int>::max())
+      return "the library takes 32-bit sizes, not " + std::to_string(size);
+  return {};
+}
+
+/// The row, refusing problems with a size beyond int.
+inline kernel with_int_sizes(kernel row) {
+  row.refuses = [](problem const& p) { return too_large({p.m, p.n, p.k, p.lda, p.ldb, p.ldc}); };
   return row;
 }
 
