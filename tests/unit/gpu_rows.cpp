@@ -63,6 +63,36 @@ void compare_with_twin(tandem::kernel const& row, shape const& s) {
   CHECK(differences(simt.c, device.c) == 0);
 }
 
+/// A 4 x 4 product whose rows lie more than 2^30 elements apart, in buffers that hold them; true if C is right.
+template <class T>
+bool wide_product_is_right(tandem::kernel const& row, void* a, void* b, void* c, bool trans_a, bool trans_b) {
+  constexpr std::int64_t size = 4, ld = (std::int64_t{1} << 30) + 64;  // the last row lies beyond 2^31 elements
+  T stored_a[size][size], stored_b[size][size], got[size][size];
+  for (int i = 0; i < size; ++i)
+    for (int j = 0; j < size; ++j) stored_a[i][j] = T(i * 5 + j + 1), stored_b[i][j] = T(j * 7 - i * 2 - 3);
+  for (int i = 0; i < size; ++i) {
+    gpu::copy_to_device(static_cast<T*>(a) + i * ld, stored_a[i], sizeof stored_a[i]);
+    gpu::copy_to_device(static_cast<T*>(b) + i * ld, stored_b[i], sizeof stored_b[i]);
+  }
+  tandem::problem p;
+  p.dtype = row.dtype, p.memory = tandem::memory::device;
+  p.m = p.n = p.k = size, p.lda = p.ldb = p.ldc = ld;
+  p.a = a, p.b = b, p.c = c, p.trans_a = trans_a, p.trans_b = trans_b;
+  row.run(p, {});
+  gpu::synchronize();
+  bool right = true;
+  for (int i = 0; i < size; ++i) {
+    gpu::copy_to_host(got[i], static_cast<T*>(c) + i * ld, sizeof got[i]);
+    for (int j = 0; j < size; ++j) {
+      T wanted = 0;
+      for (int q = 0; q < size; ++q)
+        wanted += (trans_a ? stored_a[q][i] : stored_a[i][q]) * (trans_b ? stored_b[j][q] : stored_b[q][j]);
+      right = right && got[i][j] == wanted;
+    }
+  }
+  return right;
+}
+
 }  // namespace
 
 TEST_SUITE_BEGIN("gpu");
@@ -167,6 +197,30 @@ TEST_CASE("cuBLAS says why it is not there, and is right where it is") {
             largest = std::max(largest, std::abs(staged.c[i * before.ldc + j] - simt.c[i * before.ldc + j]));
         CHECK(largest < 1e-13);
       }
+  }
+}
+
+TEST_CASE("offsets beyond 2^31 elements") {
+  if (!tandem::tests::has_backend(tandem::backend::gpu)) return;
+  auto const bytes = (3 * ((std::size_t{1} << 30) + 64) + 4) * sizeof(double);
+  gpu::device_buffer a, b, c;
+  try {
+    a = gpu::device_buffer(bytes), b = gpu::device_buffer(bytes), c = gpu::device_buffer(bytes);
+  } catch (tandem::error const& e) {
+    REQUIRE(e.code() == tandem::errc::out_of_memory);
+    MESSAGE("skipped: ", e.what());  // a smaller device
+    return;
+  }
+  for (auto const& row : gpu::descriptor().kernels) {
+    if (!row.run) continue;
+    for (int trans = 0; trans < 4; ++trans) {
+      CAPTURE(row.name);
+      CAPTURE(trans);
+      bool const trans_a = (trans & 1) != 0, trans_b = (trans & 2) != 0;
+      auto const is_right =
+          row.dtype == tandem::dtype::f32 ? wide_product_is_right<float> : wide_product_is_right<double>;
+      CHECK(is_right(row, a.data(), b.data(), c.data(), trans_a, trans_b));
+    }
   }
 }
 
