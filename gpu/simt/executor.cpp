@@ -1,12 +1,13 @@
 // Fibers as the threads of a block. They switch by Boost.Context's jump, below its fiber class, because a fiber of ours
 // is never unwound: kernels own nothing, so what a failed launch leaves behind is dropped with its stack's contents.
-#include "gpu/simt/executor.hpp"
+#include <tandem/simt/executor.hpp>
 
+#include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include <boost/context/protected_fixedsize_stack.hpp>
 #include <tandem/error.hpp>
 
+#include "gpu/simt/monitor_events.hpp"
 #include "gpu/simt/sanitizers.hpp"
 
 namespace tandem::simt {
@@ -28,13 +30,46 @@ namespace context = boost::context;
 
 // Far more than a kernel's frame takes, also with a sanitizer's redzones; pages that are not touched cost nothing.
 constexpr std::size_t stack_bytes = 256 * 1024;
+constexpr unsigned warp_size = 32;
 
 struct fiber {
   context::detail::fcontext_t resume = nullptr;  // where it stopped
-  fiber* next = nullptr;                         // in the queue or in the list of idle fibers
-  index3 thread = {};                            // which thread of the block it runs
-  stack_bounds stack = {};
+  fiber* next = nullptr;                         // in the list that it stands in
+  index3 index = {};                             // threadIdx of the thread that it runs
+  running_thread thread = {};
+  std::array<std::uint64_t, warp_size> received = {};  // by the last operation of its warp
+  std::uint32_t received_from = 0;
   sanitizer_state sanitizer;
+};
+
+class fiber_list {
+ public:
+  bool empty() const { return head_ == nullptr; }
+  void push(fiber& f) {
+    f.next = nullptr;
+    (head_ == nullptr ? head_ : tail_->next) = &f;
+    tail_ = &f;
+  }
+  fiber& pop() {
+    fiber& first = *head_;
+    head_ = first.next;
+    return first;
+  }
+
+ private:
+  fiber* head_ = nullptr;
+  fiber* tail_ = nullptr;
+};
+
+// The lanes of a warp run in rounds: each goes on until it stops. What is released during a round runs in the next.
+struct warp {
+  unsigned lanes = 0, started = 0;
+  std::uint32_t live = 0;  // not exited
+  fiber_list ready, released, at_barrier;
+  std::uint32_t waiting = 0;  // lanes that wait for the lanes of their mask
+  std::array<fiber*, warp_size> who = {};
+  std::array<std::uint32_t, warp_size> mask = {};
+  std::array<std::uint64_t, warp_size> value = {};
 };
 
 void enter(context::detail::transfer_t from);
@@ -46,35 +81,76 @@ std::uint64_t thread_number() {
   return mine;
 }
 
-// The threads of a block are started on one fiber, one after the other, until one waits at a barrier; its fiber stays
-// with it, and an idle one starts the next threads. So a kernel without barriers runs as a plain loop. Waiting threads
-// stand in one queue: a thread at its head finds that every other has arrived at the barrier or exited.
+template <class F>
+void for_each_lane(std::uint32_t lanes, F const& f) {
+  for (; lanes != 0; lanes &= lanes - 1) f(static_cast<unsigned>(std::countr_zero(lanes)));
+}
+
+// Warps take turns; a warp's threads are started on one fiber, one after the other, until one waits; its fiber stays
+// with it, and an idle one starts the next threads. So a kernel without barriers runs as a plain loop.
 class executor {
  public:
-  void run(void (*body)(void const*), void const* arguments, index3 grid, index3 block, std::size_t dynamic_bytes) {
+  std::recursive_mutex& mutex() { return mutex_; }
+  void watch_with(monitor_events* monitor) { monitor_ = monitor; }
+
+  void run(kernel_launch const& launch) {
     std::lock_guard const lock(mutex_);
-    prepare(body, arguments, grid, block, dynamic_bytes);
-    for (unsigned z = 0; z < grid.z; ++z)
-      for (unsigned y = 0; y < grid.y; ++y)
-        for (unsigned x = 0; x < grid.x; ++x) {
-          block_index = {x, y, z};
-          started_ = 0;
-          next_thread_ = {0, 0, 0};
-          switch_to(origin_, next());
-          if (failure_) {
-            made_by_ = 0;  // its fibers stand somewhere inside the kernel
-            std::rethrow_exception(std::exchange(failure_, nullptr));
-          }
-        }
+    prepare(launch);
+    std::vector<block_class> chosen;
+    if (monitor_ != nullptr) chosen = monitor_->begin_launch(launch, static_cast<unsigned char*>(arena_.get()));
+    for (auto const& block : chosen) run_block(block);
+    if (chosen.empty())
+      for (unsigned z = 0; z < launch.grid.z; ++z)
+        for (unsigned y = 0; y < launch.grid.y; ++y)
+          for (unsigned x = 0; x < launch.grid.x; ++x) run_block({.block = {x, y, z}});
+    if (monitor_ != nullptr) monitor_->end_launch();
   }
 
-  void wait() {
+  void sync_block(void const* pc) {
     fiber& self = *current_;
-    enqueue(self);
-    fiber& then = next();
-    if (&then == &self) return;
-    switch_to(self, then);
-    thread_index = self.thread;
+    if (monitor_ != nullptr) monitor_->wait_for_block(pc);
+    warps_[self.thread.warp].at_barrier.push(self);
+    ++at_barrier_;
+    wait(self);
+  }
+
+  void sync_warp(std::uint32_t mask, std::uint64_t value, void const* pc) {
+    fiber& self = *current_;
+    auto const lane = self.thread.lane;
+    if (monitor_ != nullptr) monitor_->wait_for_warp(mask, pc);
+    warp& w = warps_[self.thread.warp];
+    w.waiting |= 1u << lane;
+    w.who[lane] = &self;
+    w.mask[lane] = mask;
+    w.value[lane] = value;
+    release_lanes(w, mask);
+    wait(self);
+  }
+
+  std::uint64_t shuffle(std::uint32_t mask, std::uint64_t value, unsigned source, void const* pc) {
+    sync_warp(mask, value, pc);
+    fiber const& self = *current_;
+    if ((self.received_from >> source & 1) != 0) return self.received[source];
+    if (monitor_ != nullptr) monitor_->shuffle_from_outside(source, pc);
+    return value;
+  }
+
+  std::uint32_t ballot(std::uint32_t mask, bool predicate, void const* pc) {
+    sync_warp(mask, predicate ? 1 : 0, pc);
+    fiber const& self = *current_;
+    std::uint32_t votes = 0;
+    for_each_lane(self.received_from, [&](unsigned lane) { votes |= static_cast<std::uint32_t>(self.received[lane]) << lane; });
+    return votes;
+  }
+
+  unsigned lane_index() const { return current_->thread.lane; }
+
+  [[noreturn]] void abandon_thread() {
+    fiber& self = *current_;
+    exit_thread(self);
+    abandoned_.push(self);
+    switch_to(self, next());
+    __builtin_unreachable();
   }
 
   // What a fiber does all its life; `from` is who started it.
@@ -83,9 +159,8 @@ class executor {
     arrive(from);
     for (;;) {
       run_threads(self);
-      self.next = idle_;
-      idle_ = &self;
-      switch_to(self, failure_ ? origin_ : next());
+      idle_.push(self);
+      if (fiber& then = failure_ ? origin_ : next(); &then != &self) switch_to(self, then);
     }
   }
 
@@ -97,11 +172,12 @@ class executor {
   };
   static constexpr std::align_val_t arena_alignment{128};
 
-  void prepare(void (*body)(void const*), void const* arguments, index3 grid, index3 block, std::size_t dynamic_bytes) {
+  void prepare(kernel_launch const& launch) {
+    auto const &grid = launch.grid, &block = launch.block;
     auto const threads = std::uint64_t{block.x} * block.y * block.z;
     auto const describe = [&] {
       return fmt::format("simt: grid {}x{}x{}, block {}x{}x{}, {} bytes of dynamic shared memory", grid.x, grid.y,
-                         grid.z, block.x, block.y, block.z, dynamic_bytes);
+                         grid.z, block.x, block.y, block.z, launch.dynamic_bytes);
     };
     // The limits of every GPU since compute capability 3.0, so that a launch that passes here passes there.
     if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535 ||
@@ -109,12 +185,12 @@ class executor {
       throw error(errc::device, describe() + ": not a launch that a GPU takes");
     try {
       prepare_fibers(threads);
-      arena_.reset(dynamic_bytes == 0 ? nullptr : ::operator new(dynamic_bytes, arena_alignment));
+      arena_.reset(launch.dynamic_bytes == 0 ? nullptr : ::operator new(launch.dynamic_bytes, arena_alignment));
     } catch (std::bad_alloc const&) {
       throw error(errc::out_of_memory, describe() + ": no memory for it or for the threads' stacks");
     }
-    body_ = body;
-    arguments_ = arguments;
+    body_ = launch.body;
+    arguments_ = launch.arguments;
     thread_count_ = static_cast<unsigned>(threads);
     block_size = block;
     grid_size = grid;
@@ -131,88 +207,164 @@ class executor {
         // Stacks start at different places of a page: 1024 of them with the same low address bits would take turns in
         // the few cache sets that those bits select.
         auto const shift = fibers_.size() % 16 * 256;
-        fibers_.back()->stack = {static_cast<char*>(stack.sp) - shift, stack.size - shift};
+        fibers_.back()->thread.stack = {static_cast<char*>(stack.sp) - shift, stack.size - shift};
       } catch (...) {
         fibers_.pop_back();
         throw;
       }
-      start(*fibers_.back());
+      make(*fibers_.back());
     }
     if (made_by_ == thread_number()) return;
-    idle_ = head_ = tail_ = nullptr;
+    idle_ = {};
     origin_.sanitizer.adopt_thread();
-    for (auto const& f : fibers_) start(*f);
+    for (auto const& f : fibers_) make(*f);
     made_by_ = thread_number();
   }
 
-  void start(fiber& f) {
-    f.sanitizer.renew(f.stack);
-    f.resume = context::detail::make_fcontext(f.stack.top, f.stack.size, enter);
-    f.next = idle_;
-    idle_ = &f;
+  void make(fiber& f) {
+    f.sanitizer.renew(f.thread.stack);
+    f.resume = context::detail::make_fcontext(f.thread.stack.top, f.thread.stack.size, enter);
+    idle_.push(f);
   }
 
+  void run_block(block_class const& block) {
+    block_index = block.block;
+    next_index_ = {0, 0, 0};
+    live_ = thread_count_;
+    at_barrier_ = 0;
+    turn_ = 0;
+    warps_.resize((thread_count_ + warp_size - 1) / warp_size);
+    for (unsigned first = 0; warp& w : warps_) {
+      w.lanes = std::min(thread_count_ - first, warp_size);
+      w.live = ~0u >> (warp_size - w.lanes);
+      w.started = 0;
+      first += w.lanes;
+    }
+    if (monitor_ != nullptr) monitor_->begin_block(block);
+    switch_to(origin_, next());
+    if (failure_) {
+      made_by_ = 0;  // its fibers stand somewhere inside the kernel
+      warps_.clear();
+      abandoned_ = {};
+      std::rethrow_exception(std::exchange(failure_, nullptr));
+    }
+    while (!abandoned_.empty()) make(abandoned_.pop());
+    if (monitor_ != nullptr) monitor_->end_block();
+  }
+
+  // Starts the threads of the warp whose turn it is.
   void run_threads(fiber& self) {
-    while (started_ < thread_count_ && !failure_) {
-      self.thread = thread_index = next_thread_;
-      ++started_;
-      if (++next_thread_.x == block_size.x) {
-        next_thread_.x = 0;
-        if (++next_thread_.y == block_size.y) next_thread_.y = 0, ++next_thread_.z;
+    warp& w = warps_[turn_];
+    while (w.started < w.lanes && !failure_) {
+      self.index = next_index_;
+      self.thread.lane = w.started++;
+      self.thread.warp = turn_;
+      self.thread.thread = turn_ * warp_size + self.thread.lane;
+      if (++next_index_.x == block_size.x) {
+        next_index_.x = 0;
+        if (++next_index_.y == block_size.y) next_index_.y = 0, ++next_index_.z;
       }
+      resume(self);
       try {
         body_(arguments_);
       } catch (...) {
         failure_ = std::current_exception();
       }
+      exit_thread(self);
     }
   }
 
-  void enqueue(fiber& f) {
-    f.next = nullptr;
-    (head_ == nullptr ? head_ : tail_->next) = &f;
-    tail_ = &f;
+  void resume(fiber& self) {
+    thread_index = self.index;
+    if (monitor_ != nullptr) monitor_->resume(self.thread);
   }
 
-  fiber& pop(fiber*& list) {
-    fiber& first = *list;
-    list = first.next;
-    return first;
+  void exit_thread(fiber& self) {
+    if (monitor_ != nullptr) monitor_->exit_thread();
+    warp& w = warps_[self.thread.warp];
+    w.live &= ~(1u << self.thread.lane);
+    --live_;
+    for_each_lane(w.waiting, [&](unsigned lane) { release_lanes(w, w.mask[lane]); });
   }
 
-  // Who runs next: a thread that has not started, then the one that waits longest, then the launch itself.
+  void wait(fiber& self) {
+    if (fiber& then = next(); &then != &self) switch_to(self, then);
+    resume(self);
+  }
+
+  // Lets the lanes of `mask` go on if all of them that have not exited wait for just these.
+  void release_lanes(warp& w, std::uint32_t mask) {
+    auto const lanes = mask & w.live & w.waiting;
+    if (lanes != (mask & w.live)) return;
+    bool together = true;
+    for_each_lane(lanes, [&](unsigned lane) { together = together && w.mask[lane] == mask; });
+    if (!together) return;
+    w.waiting &= ~lanes;
+    for_each_lane(lanes, [&](unsigned lane) {
+      fiber& f = *w.who[lane];
+      for_each_lane(lanes, [&](unsigned from) { f.received[from] = w.value[from]; });
+      f.received_from = lanes;
+      w.released.push(f);
+    });
+    if (monitor_ != nullptr && lanes != 0) monitor_->warp_synced(static_cast<unsigned>(&w - warps_.data()), lanes);
+  }
+
+  // Who runs next: a thread of this warp that has not started or is ready, then the next warps, then, when all wait at
+  // the barrier, the first warp again; the launching thread when none is left.
   fiber& next() {
-    if (started_ < thread_count_) return pop(idle_);
-    return head_ != nullptr ? pop(head_) : origin_;
+    for (;;) {
+      warp& w = warps_[turn_];
+      if (w.started < w.lanes) return idle_.pop();
+      if (!w.ready.empty()) return w.ready.pop();
+      if (monitor_ != nullptr) monitor_->warp_stopped(turn_);
+      w.ready = std::exchange(w.released, {});
+      if (!w.ready.empty() || ++turn_ < warps_.size()) continue;
+      if (live_ == 0) return origin_;
+      if (at_barrier_ != live_) {
+        if (monitor_ != nullptr) monitor_->deadlock();
+        failure_ = std::make_exception_ptr(error(
+            errc::device,
+            fmt::format("simt: block ({}, {}, {}): {} threads wait at a barrier and {} for lanes of their warp that do "
+                        "not come",
+                        block_index.x, block_index.y, block_index.z, at_barrier_, live_ - at_barrier_)));
+        return origin_;
+      }
+      if (monitor_ != nullptr) monitor_->block_synced();
+      for (warp& each : warps_) each.ready = std::exchange(each.at_barrier, {});
+      at_barrier_ = 0;
+      turn_ = 0;
+    }
   }
 
   void switch_to(fiber& from, fiber& to) {
     current_ = &to;
-    from.sanitizer.leave(to.sanitizer, to.stack);
+    from.sanitizer.leave(to.sanitizer, to.thread.stack);
     arrive(context::detail::jump_fcontext(to.resume, &from));
   }
 
   void arrive(context::detail::transfer_t from) {
     auto& left = *static_cast<fiber*>(from.data);
     left.resume = from.fctx;
-    current_->sanitizer.arrive(&left == &origin_ ? &origin_.stack : nullptr);
+    current_->sanitizer.arrive(&left == &origin_ ? &origin_.thread.stack : nullptr);
   }
 
-  std::mutex mutex_;
+  std::recursive_mutex mutex_;
+  monitor_events* monitor_ = nullptr;
   std::vector<std::unique_ptr<fiber>> fibers_;
   std::uint64_t made_by_ = 0;
   fiber origin_;  // the launching thread
   fiber* current_ = nullptr;
-  fiber* idle_ = nullptr;
-  fiber* head_ = nullptr;  // of the waiting threads
-  fiber* tail_ = nullptr;
+  fiber_list idle_, abandoned_;
 
   void (*body_)(void const*) = nullptr;
   void const* arguments_ = nullptr;
   std::unique_ptr<void, free_aligned> arena_;
   unsigned thread_count_ = 0;
-  unsigned started_ = 0;
-  index3 next_thread_ = {};
+  unsigned live_ = 0;        // threads of the block that have not exited
+  unsigned at_barrier_ = 0;  // of which wait for the block
+  std::vector<warp> warps_;
+  unsigned turn_ = 0;  // the warp that runs
+  index3 next_index_ = {};
   std::exception_ptr failure_;
 };
 
@@ -226,12 +378,28 @@ void enter(context::detail::transfer_t from) { the_executor().live(from); }
 
 }  // namespace
 
-void run_grid(void (*body)(void const*), void const* arguments, index3 grid, index3 block, std::size_t dynamic_bytes) {
-  the_executor().run(body, arguments, grid, block, dynamic_bytes);
+void run_grid(kernel_launch const& launch) { the_executor().run(launch); }
+
+void sync_block() { the_executor().sync_block(__builtin_return_address(0)); }
+
+void sync_warp(std::uint32_t mask) { the_executor().sync_warp(mask, 0, __builtin_return_address(0)); }
+
+std::uint64_t shuffle(std::uint32_t mask, std::uint64_t value, unsigned source) {
+  return the_executor().shuffle(mask, value, source, __builtin_return_address(0));
 }
 
-void wait_for_block() { the_executor().wait(); }
+std::uint32_t ballot(std::uint32_t mask, bool predicate) {
+  return the_executor().ballot(mask, predicate, __builtin_return_address(0));
+}
+
+unsigned lane_index() { return the_executor().lane_index(); }
 
 void* dynamic_arena() { return the_executor().arena(); }
+
+std::recursive_mutex& executor_mutex() { return the_executor().mutex(); }
+
+void watch_with(monitor_events* monitor) { the_executor().watch_with(monitor); }
+
+void abandon_thread() { the_executor().abandon_thread(); }
 
 }  // namespace tandem::simt

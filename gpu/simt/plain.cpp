@@ -1,7 +1,7 @@
 // The kernel files compiled for the host's baseline.
 #define TANDEM_KERNEL_NAMESPACE tandem::simt::plain
 
-#include "gpu/simt/words.hpp"
+#include <tandem/simt/words.hpp>
 
 #include "gpu/rows.cuh"
 

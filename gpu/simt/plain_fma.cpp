@@ -2,7 +2,7 @@
 // units could share stays out of here: the linker might keep this unit's copy for a machine that cannot run it.
 #define TANDEM_KERNEL_NAMESPACE tandem::simt::plain_fma
 
-#include "gpu/simt/words.hpp"
+#include <tandem/simt/words.hpp>
 
 #include "gpu/rows.cuh"
 

@@ -8,7 +8,7 @@
 #include <tandem/error.hpp>
 
 #define TANDEM_KERNEL_NAMESPACE tandem::simt::executor_test
-#include "gpu/simt/words.hpp"
+#include <tandem/simt/words.hpp>
 
 #include "gpu/kernels/smem_tile.cuh"
 #include "gpu/kernels/thread_tile.cuh"

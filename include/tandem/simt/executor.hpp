@@ -51,10 +51,16 @@ void run_grid(kernel_launch const& launch);
 /// __syncthreads().
 void sync_block();
 
-/// Every operation of a warp. Waits until all lanes of `mask` that have not exited have called it, and returns the
-/// values that they gave, by lane, valid until the caller's next call. Which lanes gave one: `exchanged_lanes`.
-std::uint64_t const* exchange(std::uint32_t mask, std::uint64_t value);
-std::uint32_t exchanged_lanes();
+// Operations of a warp wait until all lanes of `mask` that have not exited have called one with this mask.
+
+/// __syncwarp().
+void sync_warp(std::uint32_t mask);
+/// What lane `source` gave; this lane's own value if that lane takes no part.
+std::uint64_t shuffle(std::uint32_t mask, std::uint64_t value, unsigned source);
+/// The lanes whose predicate holds.
+std::uint32_t ballot(std::uint32_t mask, bool predicate);
+/// Which lane of its warp the running thread is.
+unsigned lane_index();
 
 /// The block's dynamic shared memory: exactly the size launched, aligned to 128 bytes.
 void* dynamic_arena();
