@@ -4,7 +4,7 @@
 #include "gpu/row.hpp"
 #include "gpu/runtime/device.hpp"
 #include "gpu/runtime/staging.hpp"
-#include "gpu/simt/plain.hpp"
+#include "gpu/simt/rows.hpp"
 
 namespace tandem::gpu {
 namespace {

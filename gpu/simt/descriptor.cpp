@@ -2,7 +2,7 @@
 #include "gpu/simt/descriptor.hpp"
 
 #include "gpu/describe.hpp"
-#include "gpu/simt/plain.hpp"
+#include "gpu/simt/rows.hpp"
 
 namespace tandem::simt {
 namespace {

@@ -114,10 +114,10 @@ class executor {
     wait(self);
   }
 
-  void sync_warp(std::uint32_t mask, std::uint64_t value, void const* pc) {
+  void sync_warp(std::uint32_t mask, std::uint64_t value, bool exchanges, void const* pc) {
     fiber& self = *current_;
     auto const lane = self.thread.lane;
-    if (monitor_ != nullptr) monitor_->wait_for_warp(mask, pc);
+    if (monitor_ != nullptr) monitor_->wait_for_warp(mask, exchanges, pc);
     warp& w = warps_[self.thread.warp];
     w.waiting |= 1u << lane;
     w.who[lane] = &self;
@@ -128,7 +128,7 @@ class executor {
   }
 
   std::uint64_t shuffle(std::uint32_t mask, std::uint64_t value, unsigned source, void const* pc) {
-    sync_warp(mask, value, pc);
+    sync_warp(mask, value, true, pc);
     fiber const& self = *current_;
     if ((self.received_from >> source & 1) != 0) return self.received[source];
     if (monitor_ != nullptr) monitor_->shuffle_from_outside(source, pc);
@@ -136,7 +136,7 @@ class executor {
   }
 
   std::uint32_t ballot(std::uint32_t mask, bool predicate, void const* pc) {
-    sync_warp(mask, predicate ? 1 : 0, pc);
+    sync_warp(mask, predicate ? 1 : 0, true, pc);
     fiber const& self = *current_;
     std::uint32_t votes = 0;
     for_each_lane(self.received_from, [&](unsigned lane) { votes |= static_cast<std::uint32_t>(self.received[lane]) << lane; });
@@ -306,7 +306,7 @@ class executor {
       f.received_from = lanes;
       w.released.push(f);
     });
-    if (monitor_ != nullptr && lanes != 0) monitor_->warp_synced(static_cast<unsigned>(&w - warps_.data()), lanes);
+    if (monitor_ != nullptr && lanes != 0) monitor_->warp_synced(static_cast<unsigned>(&w - warps_.data()), lanes, w.live);
   }
 
   // Who runs next: a thread of this warp that has not started or is ready, then the next warps, then, when all wait at
@@ -382,7 +382,7 @@ void run_grid(kernel_launch const& launch) { the_executor().run(launch); }
 
 void sync_block() { the_executor().sync_block(__builtin_return_address(0)); }
 
-void sync_warp(std::uint32_t mask) { the_executor().sync_warp(mask, 0, __builtin_return_address(0)); }
+void sync_warp(std::uint32_t mask) { the_executor().sync_warp(mask, 0, false, __builtin_return_address(0)); }
 
 std::uint64_t shuffle(std::uint32_t mask, std::uint64_t value, unsigned source) {
   return the_executor().shuffle(mask, value, source, __builtin_return_address(0));

@@ -30,15 +30,15 @@ class monitor_events {
   virtual void resume(running_thread const& thread) = 0;
   /// It waits for its block, called from `pc`.
   virtual void wait_for_block(void const* pc) = 0;
-  /// It waits for the lanes of `mask`.
-  virtual void wait_for_warp(std::uint32_t mask, void const* pc) = 0;
+  /// It waits for the lanes of `mask`; `exchanges`: to give them a value.
+  virtual void wait_for_warp(std::uint32_t mask, bool exchanges, void const* pc) = 0;
   /// It asked for the value of a lane that takes no part.
   virtual void shuffle_from_outside(unsigned source, void const* pc) = 0;
   virtual void exit_thread() = 0;
   /// No lane of the warp can go on before others have done something.
   virtual void warp_stopped(unsigned warp) = 0;
-  /// Lanes of the warp have waited for each other.
-  virtual void warp_synced(unsigned warp, std::uint32_t lanes) = 0;
+  /// These lanes of the warp, of those that have not exited, have waited for each other.
+  virtual void warp_synced(unsigned warp, std::uint32_t lanes, std::uint32_t live) = 0;
   virtual void block_synced() = 0;
   /// Threads that have not exited wait for ever; the block ends.
   virtual void deadlock() = 0;

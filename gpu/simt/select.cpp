@@ -1,5 +1,5 @@
 // Which compilations of the kernel files there are, and whether this processor runs them.
-#include "gpu/simt/plain.hpp"
+#include "gpu/simt/rows.hpp"
 
 namespace tandem::simt {
 
@@ -15,6 +15,14 @@ gpu::row_table const* plain_fma_rows() {
 }
 #else
 gpu::row_table const* plain_fma_rows() { return nullptr; }
+#endif
+
+#ifdef TANDEM_SIMT_CHECKED
+extern gpu::row_table const compiled_for_sessions;
+
+gpu::row_table const* checked_rows() { return &compiled_for_sessions; }
+#else
+gpu::row_table const* checked_rows() { return nullptr; }
 #endif
 
 }  // namespace tandem::simt

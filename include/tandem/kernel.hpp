@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,13 @@ struct axpy_problem {
 struct execution {
   CUstream_st* stream = nullptr;
   int threads = 0;
+};
+
+/// What `run` throws when the kernel was watched and did what it must not, such as a race, whatever its numbers are. It
+/// has run to its end.
+class kernel_defect : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 /// One level of a tiling: the problem's share that one unit of this level works on. An edge of 0 means that the

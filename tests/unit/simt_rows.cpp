@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "gpu/simt/descriptor.hpp"
-#include "gpu/simt/plain.hpp"
+#include "gpu/simt/rows.hpp"
 #include "tests/unit/gpu_problems.hpp"
 
 using namespace gpu_problems;

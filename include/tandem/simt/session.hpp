@@ -120,6 +120,8 @@ struct session_options {
   std::function<std::vector<block_class>(index3 grid, index3 block)> sample = {};
 };
 
+class monitor;
+
 /// One at a time a process: a second one's constructor, like a launch of another thread, waits until the first ends.
 class session {
  public:
@@ -133,7 +135,7 @@ class session {
   simt::counts counts() const;
 
  private:
-  std::unique_ptr<class monitor> monitor_;
+  std::unique_ptr<monitor> monitor_;
 };
 
 }  // namespace tandem::simt

@@ -30,11 +30,18 @@
 
 namespace TANDEM_KERNEL_NAMESPACE {
 
-// The executor's variables, as constants that a compiler need not read again after every call.
-extern simt::index3 const threadIdx __asm__("tandem_simt_thread_index");
-extern simt::index3 const blockIdx __asm__("tandem_simt_block_index");
-extern simt::index3 const blockDim __asm__("tandem_simt_block_size");
-extern simt::index3 const gridDim __asm__("tandem_simt_grid_size");
+// CUDA's built-in variables: the executor's, as constants that a compiler need not read again after every call and
+// whose reads are no accesses of the kernel.
+extern unsigned const thread_index_values[3] __asm__("tandem_simt_thread_index");
+extern unsigned const block_index_values[3] __asm__("tandem_simt_block_index");
+extern unsigned const block_size_values[3] __asm__("tandem_simt_block_size");
+extern unsigned const grid_size_values[3] __asm__("tandem_simt_grid_size");
+struct built_in_index {
+  unsigned const &x, &y, &z;
+  constexpr explicit built_in_index(unsigned const (&of)[3]) : x(of[0]), y(of[1]), z(of[2]) {}
+};
+static constexpr built_in_index threadIdx(thread_index_values), blockIdx(block_index_values),
+    blockDim(block_size_values), gridDim(grid_size_values);
 inline constexpr int warpSize = 32;
 
 struct dim3 {

@@ -1,4 +1,4 @@
-// The compilations of the kernel files that plain mode can run.
+// The compilations of the kernel files that the executor can run.
 #pragma once
 
 #include "gpu/row.hpp"
@@ -10,5 +10,8 @@ gpu::row_table const& plain_rows();
 
 /// For x86 processors with FMA and AVX2; the same bits, an order of magnitude faster. nullptr elsewhere.
 gpu::row_table const* plain_fma_rows();
+
+/// Instrumented, for sessions; nullptr in a library built without clang.
+gpu::row_table const* checked_rows();
 
 }  // namespace tandem::simt

@@ -1,0 +1,75 @@
+// Adds up what the merged accesses of warps cost an NVIDIA GPU's memory system.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include <tandem/simt/session.hpp>
+
+#include "gpu/simt/warp_access.hpp"
+#include "gpu/simt/warp_trace.hpp"
+
+namespace tandem::simt {
+
+/// Which sectors of one operand were touched, by the block that runs and by the whole grid.
+class touched_sectors {
+ public:
+  touched_sectors() = default;
+  touched_sectors(std::uint64_t first, std::uint64_t count) : first_(first), last_block_(count), by_grid_(count) {}
+
+  bool contains(std::uint64_t sector) const { return sector - first_ < last_block_.size(); }
+  void touch(std::uint64_t sector, std::uint32_t block) {
+    auto const i = sector - first_;
+    if (last_block_[i] == block) return;
+    last_block_[i] = block;
+    of_block_.push_back(i);
+  }
+  /// Adds the block's sectors, seen from the block's whole class, to the grid's, and forgets them.
+  void end_block(std::span<std::int64_t const> shifts, std::uint64_t members, std::uint64_t& of_blocks,
+                 std::uint64_t& of_grid);
+  void begin_launch();
+
+ private:
+  std::uint64_t first_ = 0;
+  std::vector<std::uint32_t> last_block_;
+  std::vector<std::uint64_t> of_block_;
+  std::vector<bool> by_grid_;
+};
+
+class counter {
+ public:
+  explicit counter(std::span<operand const> operands);
+
+  void begin_launch(void const* kernel, std::uint64_t blocks);
+  void begin_block(std::uint64_t members);
+  void add(warp_request const& request);
+  void block_synced() { counts_.barriers += members_; }
+  void end_block(block_class const& block);
+
+  simt::counts counts() const;
+
+ private:
+  struct sectors_of_operand {
+    touched_sectors loaded, stored;
+  };
+  void touch(std::uint64_t sector, bool load);
+
+  simt::counts counts_;
+  std::uint64_t members_ = 1;
+  std::uint32_t block_ = 0;
+  std::uint64_t ffma_before_ = 0, dfma_before_ = 0;
+  std::vector<sectors_of_operand> operands_;
+  std::size_t last_operand_ = 0;
+  void const* kernel_ = nullptr;
+  struct site {
+    void const* kernel;
+    access_kind kind;
+    unsigned bytes;
+    access_counts counts;
+  };
+  std::unordered_map<std::uint64_t, site> sites_;  // by pc and kind
+};
+
+}  // namespace tandem::simt

@@ -1,0 +1,374 @@
+// The rules of a session.
+#include "gpu/simt/monitor.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "gpu/simt/symbolize.hpp"
+
+namespace tandem::simt {
+
+monitor* watching = nullptr;
+
+namespace {
+
+constexpr std::size_t near_by = 4096;  // bytes: an access this close to an operand is told as one beside it
+
+std::uintptr_t number(void const* p) { return reinterpret_cast<std::uintptr_t>(p); }
+
+bool is_built_in_variable(std::uintptr_t address) {
+  for (auto const* index : {&thread_index, &block_index, &block_size, &grid_size})
+    if (address - number(index) < sizeof *index) return true;
+  return false;
+}
+
+char const* verb(touch how) {
+  return how == touch::load ? "reads" : how == touch::store ? "writes" : "updates";
+}
+
+std::string describe(index3 const& size, unsigned thread) {
+  return fmt::format("({}, {}, {})", thread % size.x, thread / size.x % size.y, thread / size.x / size.y);
+}
+
+}  // namespace
+
+monitor::monitor(session_options options) : options_(std::move(options)), counter_(options_.operands) {
+  regions_.resize(2);
+  regions_[0].space = space::shared_arrays;
+  regions_[1].space = space::shared_dynamic;
+  for (auto const& o : options_.operands) {
+    region r;
+    r.begin = number(o.data);
+    r.line_bytes = static_cast<std::size_t>(o.length) * o.element_size;
+    r.stride_bytes = static_cast<std::size_t>(o.stride) * o.element_size;
+    r.bytes = o.lines == 0 ? 0 : static_cast<std::size_t>(o.lines - 1) * r.stride_bytes + r.line_bytes;
+    r.writable = o.writable;
+    r.name = o.name;
+    if (options_.check && o.writable) r.shadow = simt::shadow(r.bytes, true);
+    regions_.push_back(std::move(r));
+  }
+}
+
+void monitor::set_shared_arrays(shared_image const* image) {
+  if (image == image_) return;
+  image_ = image;
+  auto& r = regions_[0];
+  r = {};
+  r.space = space::shared_arrays;
+  arrays_.clear();
+  array_of_word_.clear();
+  if (image == nullptr || image->begin == nullptr) return;
+  r.begin = number(image->begin);
+  r.bytes = static_cast<std::size_t>(number(image->end) - r.begin);
+  if (options_.check) r.shadow = simt::shadow(r.bytes, false);
+  arrays_.assign(image->arrays_begin, image->arrays_end);
+  std::ranges::sort(arrays_, {}, &shared_array::begin);
+  array_of_word_.resize(r.bytes / 4 + 1);
+  for (std::size_t i = 0; i < arrays_.size(); ++i)
+    for (auto at = number(arrays_[i].begin); at < number(arrays_[i].begin) + arrays_[i].bytes; at += 4)
+      array_of_word_[(at - r.begin) / 4] = static_cast<std::uint32_t>(i + 1);
+}
+
+std::vector<block_class> monitor::begin_launch(kernel_launch const& launch, unsigned char const* arena) {
+  kernel_ = launch.kernel;
+  thread_count_ = launch.block.x * launch.block.y * launch.block.z;
+  set_shared_arrays(launch.image);
+  auto& dynamic = regions_[1];
+  dynamic.begin = number(arena);
+  dynamic.bytes = launch.dynamic_bytes;
+  dynamic.shadow = options_.check ? simt::shadow(dynamic.bytes, false) : simt::shadow();
+  threads_.assign(thread_count_, {});
+  live_.resize((thread_count_ + 31) / 32);
+  order_.begin_launch();
+  counter_.begin_launch(kernel_, std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z);
+  return options_.sample ? options_.sample(launch.grid, launch.block) : std::vector<block_class>();
+}
+
+void monitor::begin_block(block_class const& block) {
+  block_ = block;
+  exited_ = 0;
+  barrier_ = 0;
+  exchanges_ = {};
+  for (std::size_t w = 0; w < live_.size(); ++w)
+    live_[w] = ~0u >> (32 - std::min<unsigned>(32, thread_count_ - static_cast<unsigned>(w) * 32));
+  order_.begin_block();
+  counter_.begin_block(block.members);
+}
+
+void monitor::resume(running_thread const& thread) {
+  thread_ = thread;
+  stack_ = number(thread.stack.top) - thread.stack.size;
+  stack_bytes_ = thread.stack.size;
+  me().waits_at = 0;
+  order_.resume(thread.thread);
+  if (options_.count) trace_.start_lane(thread.lane);
+  watching = this;
+}
+
+void monitor::wait_for_block(void const* pc) {
+  watching = nullptr;
+  me().waits_at = number(pc);
+  me().waits_for_warp = false;
+  if (barrier_ == 0) barrier_ = number(pc);
+  if (options_.check && barrier_ != number(pc))
+    note(defect::barrier_divergence, number(pc), barrier_, [] { return "waits here, others"; });
+}
+
+void monitor::wait_for_warp(std::uint32_t mask, bool exchanges, void const* pc) {
+  watching = nullptr;
+  me().waits_at = number(pc);
+  me().waits_for_warp = true;
+  if (!options_.check) return;
+  if ((mask >> thread_.lane & 1) == 0)
+    note(defect::warp_divergence, number(pc), 0,
+         [&] { return fmt::format("lane {} is not in its own mask {:#010x}", thread_.lane, mask); });
+  if (!exchanges) return;
+  exchanges_[thread_.lane] = {mask, number(pc)};
+  auto const others = mask & live_[thread_.warp] & ~(1u << thread_.lane);
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    auto const& other = exchanges_[lane];
+    if ((others >> lane & 1) == 0 || other.pc == 0 || other.pc == number(pc)) continue;
+    note(defect::warp_divergence, number(pc), other.pc, [&] { return fmt::format("waits here, lane {}", lane); });
+    return;
+  }
+}
+
+void monitor::shuffle_from_outside(unsigned source, void const* pc) {
+  if (options_.check)
+    note(defect::warp_divergence, number(pc), 0,
+         [&] { return fmt::format("wants the value of lane {}, which takes no part", source); });
+}
+
+void monitor::exit_thread() {
+  watching = nullptr;
+  live_[thread_.warp] &= ~(1u << thread_.lane);
+  ++exited_;
+  me().copies.clear();
+  me().groups = 0;
+}
+
+void monitor::warp_stopped(unsigned) {
+  if (options_.count) trace_.flush([this](warp_request const& request) { counter_.add(request); });
+}
+
+void monitor::warp_synced(unsigned warp, std::uint32_t lanes, std::uint32_t live) {
+  order_.warp_synced(warp, lanes, live);
+  for (unsigned lane = 0; lane < 32; ++lane)
+    if ((lanes >> lane & 1) != 0) exchanges_[lane] = {};
+}
+
+void monitor::block_synced() {
+  if (options_.check && exited_ != 0)
+    note(defect::barrier_divergence, barrier_, 0,
+         [&] { return fmt::format("{} of the block's {} threads have exited", exited_, thread_count_); });
+  barrier_ = 0;
+  order_.block_synced();
+  if (options_.count) counter_.block_synced();
+}
+
+void monitor::deadlock() {
+  if (!options_.check) return;
+  auto const waits = [&](bool for_warp) {
+    return std::ranges::find_if(threads_,
+                                [&](auto const& t) { return t.waits_at != 0 && t.waits_for_warp == for_warp; });
+  };
+  auto const lane = waits(true), other = waits(false);
+  auto const who = static_cast<unsigned>(lane - threads_.begin());
+  index3 const at{who % block_size.x, who / block_size.x % block_size.y, who / block_size.x / block_size.y};
+  bool const barrier = other != threads_.end();
+  findings_.note(defect::deadlock, kernel_, lane->waits_at, block_.block, at, barrier ? other->waits_at : 0, [&] {
+    return std::string("waits for lanes of its warp that do not come") + (barrier ? "; others wait for the block" : "");
+  });
+}
+
+void monitor::end_block() {
+  for (auto& t : threads_) t = {};
+  if (options_.count) counter_.end_block(block_);
+}
+
+void monitor::end_launch() { kernel_ = nullptr; }
+
+monitor::region* monitor::find(std::uintptr_t address) {
+  for (auto& r : regions_)
+    if (address - r.begin < r.bytes) return &r;
+  return nullptr;
+}
+
+void monitor::access(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
+  if (address - stack_ < stack_bytes_) return;  // the thread's own memory
+  region* const r = find(address);
+  if (r == nullptr && is_built_in_variable(address)) return;
+  if (r == nullptr || address + bytes > r->begin + r->bytes) stray(address, bytes, how, pc);
+  if (options_.check) check(*r, address, bytes, how, pc);
+  if (!options_.count) return;
+  bool const global = r->space == space::operand;
+  auto const kind = how == touch::load    ? (global ? access_kind::global_load : access_kind::shared_load)
+                    : how == touch::store ? (global ? access_kind::global_store : access_kind::shared_store)
+                                          : (global ? access_kind::global_atomic : access_kind::shared_atomic);
+  trace_.access(pc, kind, bytes, address);
+}
+
+void monitor::check(region& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
+  if (address % bytes != 0) {
+    note(defect::misaligned, pc, 0, [&] {
+      return fmt::format("{} {} bytes at {}, which is no multiple of {}", verb(how), bytes, describe(r, address, bytes),
+                         bytes);
+    });
+    watching = nullptr;
+    abandon_thread();
+  }
+  auto const offset = address - r.begin;
+  bool const global = r.space == space::operand;
+  if (global) {
+    if (how != touch::load && !r.writable) {
+      note(defect::write_to_input, pc, 0, [&] { return fmt::format("writes {}", describe(r, address, bytes)); });
+      watching = nullptr;
+      abandon_thread();
+    }
+    if (r.stride_bytes != r.line_bytes && offset % r.stride_bytes + bytes > r.line_bytes)
+      note(defect::row_gap, pc, 0, [&] {
+        return fmt::format("{} {}, where a row ends after {} bytes", verb(how), describe(r, address, bytes), r.line_bytes);
+      });
+    if (!r.writable) return;
+  } else if (r.space == space::shared_arrays) {
+    check_shared_array(r, address, bytes, how, pc);
+  }
+  stamp other;
+  if (how == touch::atomic) order_.atomic();
+  auto const found = how == touch::load
+                         ? r.shadow.load(order_, offset, bytes, pc, other)
+                         : r.shadow.store(order_, offset, bytes, pc, how == touch::atomic, other);
+  if (found != clash::none) report(found, other, r, address, bytes, how, pc);
+}
+
+void monitor::check_shared_array(region const& r, std::uintptr_t address, unsigned bytes, touch how,
+                                 std::uintptr_t pc) {
+  auto const index = array_of_word_[(address - r.begin) / 4];
+  if (index != 0 && address + bytes <= number(arrays_[index - 1].begin) + arrays_[index - 1].bytes) return;
+  note(defect::outside_shared, pc, 0,
+       [&] { return fmt::format("{} {} bytes at {}", verb(how), bytes, describe(r, address, bytes)); });
+}
+
+void monitor::report(clash found, stamp const& other, region const& r, std::uintptr_t address, unsigned bytes,
+                     touch how, std::uintptr_t pc) {
+  auto const what = [&] { return fmt::format("{} {}", verb(how), describe(r, address, bytes)); };
+  if (found == clash::uninitialised) {
+    note(defect::uninitialised_shared, pc, 0, what);
+    return;
+  }
+  auto const who = [&] {
+    return order_.in_another_block(other) ? std::string("a thread of another block")
+           : other.several_warps || other.several_lanes
+               ? std::string("several threads")
+               : fmt::format("thread {}", simt::describe(block_size, other.thread));
+  };
+  if (found == clash::in_flight) {
+    note(defect::async_not_awaited, pc, full_pc(other),
+         [&] { return fmt::format("{}, to which {} still copies,", what(), who()); });
+    return;
+  }
+  note(r.space == space::operand ? defect::global_race : defect::shared_race, pc, full_pc(other), [&] {
+    return fmt::format("{}, which {} {}", what(), who(),
+                       found == clash::read ? "read" : other.atomic ? "updated" : "wrote");
+  });
+}
+
+// A stamp keeps the low half of a pc; the kernel's own code is near.
+std::uintptr_t monitor::full_pc(stamp const& s) const {
+  auto const kernel = number(kernel_);
+  auto pc = (kernel & ~std::uintptr_t{0xffffffff}) | s.pc;
+  if (pc + 0x80000000 < kernel) pc += std::uintptr_t{1} << 32;
+  if (pc > kernel + 0x80000000) pc -= std::uintptr_t{1} << 32;
+  return pc;
+}
+
+std::string monitor::describe(region const& r, std::uintptr_t address, unsigned bytes) const {
+  auto const offset = address - r.begin;
+  switch (r.space) {
+    case space::shared_dynamic:
+      return fmt::format("byte {} of the {} bytes of dynamic shared memory", offset, r.bytes);
+    case space::shared_arrays: {
+      auto const after = std::ranges::upper_bound(arrays_, reinterpret_cast<void const*>(address), {}, &shared_array::begin);
+      if (after == arrays_.begin()) return "shared memory";
+      auto const& array = *std::prev(after);
+      return fmt::format("byte {} of {} ({} bytes)", address - number(array.begin), variable_name(array.symbol),
+                         array.bytes);
+    }
+    case space::operand: break;
+  }
+  auto const line = r.stride_bytes == 0 ? 0 : offset / r.stride_bytes;
+  auto const element = static_cast<std::size_t>(
+      std::ranges::find(options_.operands, r.name, &operand::name)->element_size);
+  (void)bytes;
+  return fmt::format("{}, row {}, element {}", r.name, line, (offset - line * r.stride_bytes) / element);
+}
+
+void monitor::stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
+  auto const what = [&](char const* where, std::size_t by, std::string const& name) {
+    return fmt::format("{} {} bytes that {} {} by {} bytes", verb(how), bytes, where, name, by);
+  };
+  region const* below = nullptr;  // the access lies just below it
+  region const* past = nullptr;   // the access lies, or ends, just past it
+  for (auto const& r : regions_) {
+    if (r.bytes == 0) continue;
+    auto const end = r.begin + r.bytes;
+    if (address < r.begin && r.begin - address <= near_by && (below == nullptr || r.begin < below->begin)) below = &r;
+    if (address + bytes > end && address - r.begin <= r.bytes + near_by && (past == nullptr || r.begin > past->begin))
+      past = &r;
+  }
+  auto const name_of = [](region const& r) {
+    return r.space == space::operand ? r.name
+           : r.space == space::shared_dynamic
+               ? fmt::format("the {} bytes of dynamic shared memory that were launched", r.bytes)
+               : std::string("the shared arrays");
+  };
+  if (options_.check) {
+    if (past != nullptr && (below == nullptr || address - (past->begin + past->bytes) <= below->begin - address ||
+                            address < past->begin + past->bytes))
+      note(past->space == space::operand ? defect::outside_operands : defect::outside_shared, pc, 0,
+           [&] { return what("end past", address + bytes - past->begin - past->bytes, name_of(*past)); });
+    else if (below != nullptr)
+      note(below->space == space::operand ? defect::below_operand : defect::outside_shared, pc, 0,
+           [&] { return what("begin below", below->begin - address, name_of(*below)); });
+    else
+      note(defect::outside_operands, pc, 0,
+           [&] { return fmt::format("{} {} bytes that no operand is near", verb(how), bytes); });
+  }
+  watching = nullptr;
+  abandon_thread();
+}
+
+void monitor::copy_async(void* to, void const* from, unsigned bytes, unsigned from_source, std::uintptr_t pc) {
+  auto const target = number(to);
+  if (from_source != 0) access(number(from), from_source, touch::load, pc);
+  (void)target;
+  access(target, bytes, touch::store, pc);
+  region* const r = find(target);
+  if (options_.check && r != nullptr) r->shadow.set_in_flight(order_, target - r->begin, bytes, pc, true);
+  me().copies.push_back({to, from, bytes, from_source, me().groups, pc});
+}
+
+void monitor::commit_async() { ++me().groups; }
+
+void monitor::wait_async(unsigned groups, std::uintptr_t) {
+  auto& self = me();
+  auto const arrived = std::ranges::stable_partition(self.copies, [&](pending_copy const& c) {
+    return c.group + groups < self.groups;
+  });
+  for (auto c = self.copies.begin(); c != arrived.begin(); ++c) {
+    std::memset(c->to, 0, c->bytes);
+    std::memcpy(c->to, c->from, c->from_source);
+    region* const r = find(number(c->to));
+    if (options_.check) r->shadow.set_in_flight(order_, number(c->to) - r->begin, c->bytes, c->pc, false);
+  }
+  self.copies.erase(self.copies.begin(), arrived.begin());
+}
+
+void monitor::fetch(void const* from, unsigned bytes, std::uintptr_t pc) {
+  access(number(from), bytes, touch::load, pc);
+}
+
+}  // namespace tandem::simt

@@ -1,0 +1,130 @@
+// Follows the threads of a launch and every access of instrumented kernels: decides which memory it goes to, keeps
+// that memory's shadow, notes defects, and hands the accesses to the counter.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tandem/simt/operations.hpp>
+#include <tandem/simt/session.hpp>
+
+#include "gpu/simt/counter.hpp"
+#include "gpu/simt/findings.hpp"
+#include "gpu/simt/monitor_events.hpp"
+#include "gpu/simt/shadow.hpp"
+#include "gpu/simt/warp_trace.hpp"
+
+namespace tandem::simt {
+
+enum class touch { load, store, atomic };
+
+class monitor final : public monitor_events {
+ public:
+  explicit monitor(session_options options);
+
+  // The executor's events.
+  std::vector<block_class> begin_launch(kernel_launch const& launch, unsigned char const* arena) override;
+  void begin_block(block_class const& block) override;
+  void resume(running_thread const& thread) override;
+  void wait_for_block(void const* pc) override;
+  void wait_for_warp(std::uint32_t mask, bool exchanges, void const* pc) override;
+  void shuffle_from_outside(unsigned source, void const* pc) override;
+  void exit_thread() override;
+  void warp_stopped(unsigned warp) override;
+  void warp_synced(unsigned warp, std::uint32_t lanes, std::uint32_t live) override;
+  void block_synced() override;
+  void deadlock() override;
+  void end_block() override;
+  void end_launch() override;
+
+  // The kernel's, while one of its threads runs.
+  void enter_block(std::uintptr_t pc) {
+    if (options_.count) trace_.block(pc);
+  }
+  void access(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
+  void fence() { order_.fence(); }
+  void copy_async(void* to, void const* from, unsigned bytes, unsigned from_source, std::uintptr_t pc);
+  void commit_async();
+  void wait_async(unsigned groups, std::uintptr_t pc);
+  /// Whether the element may be read.
+  void fetch(void const* from, unsigned bytes, std::uintptr_t pc);
+
+  std::vector<finding> findings() const { return findings_.tell(); }
+  simt::counts counts() const { return counter_.counts(); }
+
+ private:
+  enum class space { shared_arrays, shared_dynamic, operand };
+  struct region {
+    std::uintptr_t begin = 0;
+    std::size_t bytes = 0;
+    monitor::space space = space::operand;
+    std::size_t line_bytes = 0, stride_bytes = 0;  // of an operand
+    bool writable = true;
+    std::string name = {};
+    simt::shadow shadow = {};
+  };
+  struct pending_copy {
+    void* to;
+    void const* from;
+    unsigned bytes, from_source;
+    unsigned group;
+    std::uintptr_t pc;
+  };
+  struct thread_state {
+    std::uintptr_t waits_at = 0;
+    bool waits_for_warp = false;
+    unsigned groups = 0;  // committed
+    std::vector<pending_copy> copies = {};
+  };
+
+  region* find(std::uintptr_t address);
+  void set_shared_arrays(shared_image const* image);
+  void check(region& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
+  void check_shared_array(region const& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
+  [[noreturn]] void stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
+  void report(clash found, stamp const& other, region const& r, std::uintptr_t address, unsigned bytes, touch how,
+              std::uintptr_t pc);
+  std::string describe(region const& r, std::uintptr_t address, unsigned bytes) const;
+  std::uintptr_t full_pc(stamp const& s) const;
+  template <class Detail>
+  void note(defect kind, std::uintptr_t pc, std::uintptr_t other, Detail const& detail) {
+    findings_.note(kind, kernel_, pc, block_.block, thread_index, other, detail);
+  }
+  thread_state& me() { return threads_[thread_.thread]; }
+
+  session_options options_;
+  findings_list findings_;
+  counter counter_;
+  warp_trace trace_;
+  happened_before order_;
+
+  // Static shared memory, the dynamic one, then the operands.
+  std::vector<region> regions_;
+  shared_image const* image_ = nullptr;
+  std::vector<shared_array> arrays_;           // by address
+  std::vector<std::uint32_t> array_of_word_;   // 1 + index; 0 between arrays
+
+  void const* kernel_ = nullptr;
+  block_class block_;
+  unsigned thread_count_ = 0;
+  running_thread thread_ = {};
+  std::uintptr_t stack_ = 0;
+  std::size_t stack_bytes_ = 0;
+  std::vector<thread_state> threads_;
+  std::vector<std::uint32_t> live_;  // lanes of each warp
+  unsigned exited_ = 0;
+  std::uintptr_t barrier_ = 0;  // where the first thread waits for the block
+  struct exchange_place {
+    std::uint32_t mask = 0;
+    std::uintptr_t pc = 0;
+  };
+  std::array<exchange_place, 32> exchanges_ = {};  // where lanes of a warp wait with a value
+};
+
+/// The monitor of the kernel's thread that runs; nullptr outside kernels and without a session.
+extern monitor* watching;
+
+}  // namespace tandem::simt

@@ -1,0 +1,42 @@
+// The rare parts of the shadow: operations that only some lanes of a warp take part in, and accesses below a word.
+#include "gpu/simt/shadow.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace tandem::simt {
+
+bool happened_before::is_before_in_warp(stamp const& s) const {
+  if (s.thread / 32 != thread_ / 32) return false;
+  auto const& w = warps_[thread_ / 32];
+  if (s.time < w.all_synced) return true;
+  return w.known && !s.several_lanes && s.time < (*w.known)[thread_ % 32][s.thread % 32];
+}
+
+// Vector clocks: each lane of the operation then knows what any of them knew.
+void happened_before::warp_synced(unsigned warp, std::uint32_t lanes, std::uint32_t live) {
+  auto& w = warps_[warp];
+  ++w.time;
+  if ((live & ~lanes) == 0) {
+    w.all_synced = w.time;
+    return;
+  }
+  if (!w.known) w.known = std::make_shared<std::array<std::array<std::uint32_t, 32>, 32>>();
+  auto& known = *w.known;
+  std::array<std::uint32_t, 32> together = {};
+  for (unsigned a = 0; a < 32; ++a)
+    if ((lanes >> a & 1) != 0)
+      for (unsigned b = 0; b < 32; ++b)
+        together[b] = std::max(together[b], (lanes >> b & 1) != 0 ? w.time : known[a][b]);
+  for (unsigned a = 0; a < 32; ++a)
+    if ((lanes >> a & 1) != 0) known[a] = together;
+}
+
+void shadow::refine() {
+  auto fine = allocate(bytes_ + 4);
+  for (std::size_t i = 0; i < bytes_; ++i) fine[i] = cells_[i / 4];
+  cells_ = std::move(fine);
+  words_ = false;
+}
+
+}  // namespace tandem::simt

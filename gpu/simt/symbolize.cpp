@@ -1,0 +1,149 @@
+// Line information by elfutils' libdw: of all its readers the one that is a small shared library on every distribution.
+#include "gpu/simt/symbolize.hpp"
+
+#include <cstdlib>
+#include <memory>
+
+#include <cxxabi.h>
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwfl.h>
+#include <unistd.h>
+
+namespace tandem::simt {
+namespace {
+
+struct free_memory {
+  void operator()(void* p) const { std::free(p); }
+};
+
+class debug_information {
+ public:
+  debug_information() : dwfl_(dwfl_begin(&callbacks_)) { read_modules(); }
+  ~debug_information() { dwfl_end(dwfl_); }
+  debug_information(debug_information const&) = delete;
+  debug_information& operator=(debug_information const&) = delete;
+
+  Dwfl_Module* module_of(Dwarf_Addr address) {
+    auto* module = dwfl_addrmodule(dwfl_, address);
+    if (module == nullptr) {  // loaded since
+      read_modules();
+      module = dwfl_addrmodule(dwfl_, address);
+    }
+    return module;
+  }
+
+ private:
+  void read_modules() {
+    dwfl_report_begin_add(dwfl_);
+    dwfl_linux_proc_report(dwfl_, getpid());
+    dwfl_report_end(dwfl_, nullptr, nullptr);
+  }
+
+  char* debug_path_ = nullptr;
+  Dwfl_Callbacks callbacks_{.find_elf = dwfl_linux_proc_find_elf,
+                            .find_debuginfo = dwfl_standard_find_debuginfo,
+                            .section_address = nullptr,
+                            .debuginfo_path = &debug_path_};
+  Dwfl* dwfl_;
+};
+
+debug_information& all_debug_information() {
+  static debug_information one;
+  return one;
+}
+
+std::string name_of(Dwarf_Die* die) {
+  Dwarf_Attribute attribute;
+  char const* const name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attribute));
+  return name == nullptr ? "" : name;
+}
+
+std::string file_name(char const* path) {
+  std::string name = path == nullptr ? "" : path;
+  return name.starts_with("./") ? name.substr(2) : name;
+}
+
+std::string demangle(char const* symbol) {
+  int status = 0;
+  std::unique_ptr<char, free_memory> const name(abi::__cxa_demangle(symbol, nullptr, nullptr, &status));
+  return status == 0 ? name.get() : symbol;
+}
+
+// "void a::b<c::d>::f<g>(h)" -> "f<g>"
+std::string without_scope(std::string const& full) {
+  std::size_t begin = 0, end = full.size();
+  int depth = 0;
+  for (std::size_t i = 0; i < full.size() && end == full.size(); ++i) {
+    char const c = full[i];
+    if (c == '<') ++depth;
+    if (c == '>') --depth;
+    if (depth != 0) continue;
+    if (c == '(') end = i;
+    if (c == ' ' || (c == ':' && full.compare(i, 2, "::") == 0)) begin = i + (c == ' ' ? 1 : 2);
+  }
+  return full.substr(begin, end - begin);
+}
+
+}  // namespace
+
+std::vector<place> lines_of(void const* pc) {
+  auto const address = reinterpret_cast<Dwarf_Addr>(pc) - 1;
+  auto* const module = all_debug_information().module_of(address);
+  if (module == nullptr) return {};
+  Dwarf_Addr bias = 0;
+  auto* const unit = dwfl_module_addrdie(module, address, &bias);
+  auto* const line = dwfl_module_getsrc(module, address);
+  if (unit == nullptr || line == nullptr) return {};
+
+  place here;
+  here.file = file_name(dwfl_lineinfo(line, nullptr, &here.line, nullptr, nullptr, nullptr));
+  std::vector<place> lines;
+  Dwarf_Files* files = nullptr;
+  std::size_t file_count = 0;
+  dwarf_getsrcfiles(unit, &files, &file_count);
+  Dwarf_Die* innermost = nullptr;
+  if (dwarf_getscopes(unit, address - bias, &innermost) <= 0) return {here};
+  std::unique_ptr<Dwarf_Die, free_memory> const innermost_owner(innermost);
+  // Around an inlined function these are the scopes of its definition; where it was inlined, its own entry tells.
+  Dwarf_Die* scopes = nullptr;
+  int const count = dwarf_getscopes_die(innermost, &scopes);
+  std::unique_ptr<Dwarf_Die, free_memory> const scopes_owner(scopes);
+  for (int i = 0; i < count; ++i) {
+    auto const tag = dwarf_tag(&scopes[i]);
+    if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
+    here.function = name_of(&scopes[i]);
+    lines.push_back(here);
+    if (tag == DW_TAG_subprogram) return lines;
+    Dwarf_Attribute attribute;
+    Dwarf_Word file = 0, number = 0;
+    dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file, &attribute), &file);
+    dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_line, &attribute), &number);
+    here.file = file_name(file < file_count ? dwarf_filesrc(files, file, nullptr, nullptr) : nullptr);
+    here.line = static_cast<int>(number);
+  }
+  if (lines.empty()) lines.push_back(here);
+  return lines;
+}
+
+place source_line(void const* pc) {
+  auto const lines = lines_of(pc);
+  for (auto const& line : lines)
+    if (line.line != 0 && line.file.find("tandem/simt/") == std::string::npos) return line;
+  return lines.empty() ? place{} : lines.front();
+}
+
+std::string function_name(void const* address) {
+  auto* const module = all_debug_information().module_of(reinterpret_cast<Dwarf_Addr>(address));
+  char const* const symbol =
+      module == nullptr ? nullptr : dwfl_module_addrname(module, reinterpret_cast<Dwarf_Addr>(address));
+  return symbol == nullptr ? "?" : without_scope(demangle(symbol));
+}
+
+std::string variable_name(char const* symbol) {
+  auto const full = demangle(symbol);
+  auto const scope = full.rfind("::");
+  return scope == std::string::npos ? full : full.substr(scope + 2);
+}
+
+}  // namespace tandem::simt
