@@ -109,14 +109,22 @@ std::map<std::string, k_step> const sources = {
     {"thread_tile<double, 128, 128, 8, 8, 8, ", thread_tile(dfma, 64, 128, 8, 8)},
 };
 
-// What ptxas is known to do otherwise, and why.
-std::map<std::string, std::string> const explained = {
-    // Two blocks a multiprocessor leave a thread 128 registers, of which 64 hold its tile of C: what says which rows of
-    // a
-    // contiguous-in-k operand lie inside the matrix is kept in local memory. The tile itself never is.
-    {"thread_tile<float, 128, 128, 8, 8, 8, 2, false, true>", "LDL.32: expected 0, found 6"},
-    {"thread_tile<float, 128, 128, 8, 8, 8, 2, true, true>", "LDL.32: expected 0, found 3"},
+// What ptxas is known to do otherwise in a kernel whose name starts so, and why; how often is its affair.
+struct explanation {
+  std::string_view kernel;
+  access what;
 };
+constexpr explanation explained[] = {
+    // Two blocks a multiprocessor leave a thread 128 registers, of which 64 hold its tile of C. What is spilled and
+    // read
+    // again in each trip (nvcc 13.0: 6 words with A and B contiguous in k, 3 with B alone) is not that tile.
+    {"thread_tile<float, 128, 128, 8, 8, 8, 2, ", {opcode::local_load, 32}},
+};
+
+bool is_explained(std::string const& kernel, difference const& d) {
+  return std::ranges::any_of(explained,
+                             [&](explanation const& e) { return kernel.starts_with(e.kernel) && e.what == d.access; });
+}
 
 // "thread_tile<float, ...>" of "void tandem::gpu::on_device::thread_tile<float, ...>(...)".
 std::string short_name(std::string const& demangled) {
@@ -264,12 +272,9 @@ TEST_CASE("a trip of each kernel's main loop does what its source does in whole 
     auto const source = std::ranges::find_if(sources, [&](auto const& s) { return name.starts_with(s.first); });
     REQUIRE_MESSAGE(source != sources.end(), name, " has no expectation here");
     auto const result = compare(kernel, source->second);
-    auto const reason = explained.find(name);
-    if (reason != explained.end())
-      CHECK_MESSAGE(text(result) == reason->second, name);
-    else
-      CHECK_MESSAGE(result.differences.empty(), name, ": ", text(result));
     MESSAGE(name, ": ", text(result));
+    for (auto const& d : result.differences)
+      CHECK_MESSAGE(is_explained(name, d), name, ": ", to_string(d.access), " is made otherwise than in the source");
     ++compared;
   }
   CHECK(compared == 36);
