@@ -35,17 +35,18 @@ std::string read_file(std::filesystem::path const& path) {
 
 }  // namespace
 
+void skip(std::string const& reason) {
+  ++skipped_cases;
+  MESSAGE("skipped: ", reason);
+}
+
 bool has_backend(tandem::backend id) {
   auto const all = backends();
   auto const info = std::ranges::find(all, id, &backend_info::backend);
   if (info->available) return true;
   auto const name = to_string(id);
-  if (is_required(name)) {
-    FAIL("backend ", std::string(name), " is required, but it is not there: ", info->reason);
-  } else {
-    ++skipped_cases;
-    MESSAGE("skipped: no ", std::string(name), ": ", info->reason);
-  }
+  if (is_required(name)) FAIL("backend ", std::string(name), " is required, but it is not there: ", info->reason);
+  skip("no " + std::string(name) + ": " + info->reason);
   return false;
 }
 

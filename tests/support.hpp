@@ -7,6 +7,9 @@
 
 namespace tandem::tests {
 
+/// Reports the running case as skipped.
+void skip(std::string const& reason);
+
 /// True when the backend is there. If not, the running case is reported as skipped with the reason, or fails where
 /// TANDEM_REQUIRE names the backend. An executable that has only skipped cases exits with 77, which CTest shows as
 /// skipped.
