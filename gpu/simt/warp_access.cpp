@@ -1,0 +1,82 @@
+#include "gpu/simt/warp_access.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace tandem::simt {
+namespace {
+
+constexpr unsigned warp_size = 32, sector_bytes = 32, bank_row_bytes = 32 * 4;
+
+// A sorted list of distinct numbers. Lanes mostly come in ascending order, in which nothing is searched.
+unsigned insert(std::uint64_t* list, unsigned size, std::uint64_t number) {
+  unsigned at = size;
+  while (at > 0 && list[at - 1] > number) --at;
+  if (at > 0 && list[at - 1] == number) return size;
+  std::copy_backward(list + at, list + size, list + size + 1);
+  list[at] = number;
+  return size + 1;
+}
+
+template <class F>
+void for_each_lane(std::uint32_t mask, F&& f) {
+  for (; mask != 0; mask &= mask - 1) f(static_cast<unsigned>(std::countr_zero(mask)));
+}
+
+// Passes of lanes that go together: a pass reads one row of each bank, and lanes that want the same word share it. An
+// aligned access of 2 or 4 words takes 2 or 4 banks whole, so it counts as one unit of that size in fewer, wider banks.
+unsigned passes(warp_access const& access, std::uint32_t lanes, unsigned unit_bytes) {
+  std::uint64_t const banks = bank_row_bytes / unit_bytes;
+  std::array<std::uint64_t, warp_size> unit;
+  unsigned size = 0;
+  for_each_lane(lanes, [&](unsigned lane) { size = insert(unit.data(), size, access.address[lane] / unit_bytes); });
+  std::array<std::uint8_t, warp_size> rows{};
+  unsigned most = 0;
+  for (unsigned i = 0; i < size; ++i) most = std::max<unsigned>(most, ++rows[unit[i] % banks]);
+  return most;
+}
+
+// Whether every active lane finds its own address in the lane whose number differs in `bit`, or finds that inactive.
+bool paired(warp_access const& access, unsigned bit) {
+  std::uint32_t unlike = 0;
+  for (unsigned lane = 0; lane < warp_size; ++lane)
+    unlike |= std::uint32_t{access.address[lane] != access.address[lane ^ bit]} << lane;
+  auto const partners = bit == 1 ? (access.mask >> 1 & 0x55555555) | (access.mask & 0x55555555) << 1
+                                 : (access.mask >> 2 & 0x33333333) | (access.mask & 0x33333333) << 2;
+  return (unlike & access.mask & partners) == 0;
+}
+
+}  // namespace
+
+sector_list sectors(warp_access const& access) {
+  sector_list list;
+  for_each_lane(access.mask, [&](unsigned lane) {
+    auto const first = access.address[lane] / sector_bytes;
+    auto const last = (access.address[lane] + access.bytes - 1) / sector_bytes;
+    list.size = insert(list.number.data(), list.size, first);
+    if (last != first) list.size = insert(list.number.data(), list.size, last);
+  });
+  return list;
+}
+
+shared_cost shared_wavefronts(warp_access const& access) {
+  // A pass moves at most 128 bytes, so lanes of 8 and 16 bytes go by half and quarter warps; where lanes share
+  // addresses in pairs, two such groups go together. Measured on an H200 (tests/data/h200_warp_access.csv) with all
+  // lanes active. Not measured yet, so assumed: that a pair with an inactive lane counts as sharing, that the rule
+  // holds for the whole warp or not at all, that a group without active lanes takes no pass, and that stores go by the
+  // rules of loads.
+  unsigned const unit_bytes = std::max(4U, std::bit_ceil(access.bytes));
+  unsigned group_size = bank_row_bytes / unit_bytes;
+  if (group_size < warp_size && (paired(access, 1) || paired(access, 2))) group_size *= 2;
+  std::uint32_t const group = group_size == warp_size ? ~0U : (1U << group_size) - 1;
+
+  shared_cost cost;
+  for (unsigned first = 0; first < warp_size; first += group_size) {
+    unsigned const taken = passes(access, access.mask & group << first, unit_bytes);
+    cost.wavefronts += taken;
+    cost.conflicts += taken > 1 ? taken - 1 : 0;
+  }
+  return cost;
+}
+
+}  // namespace tandem::simt

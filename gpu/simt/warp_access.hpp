@@ -1,0 +1,35 @@
+// What one access of a warp costs an NVIDIA GPU's memory system: 32-byte sectors of global memory, passes
+// ("wavefronts") over the 32 banks of shared memory. Both follow from the lanes' addresses alone.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace tandem::simt {
+
+/// One load or store of a warp. Atomics are taken as accesses of their width.
+struct warp_access {
+  std::uint32_t mask = 0;                   ///< the active lanes
+  unsigned bytes = 0;                       ///< of each lane, 1 to 16
+  std::array<std::uint64_t, 32> address{};  ///< by lane; those of inactive lanes mean nothing
+};
+
+/// Distinct 32-byte sectors in ascending order, by number: address / 32.
+struct sector_list {
+  unsigned size = 0;
+  std::array<std::uint64_t, 64> number;  // two of each lane where all addresses are misaligned
+  std::uint64_t const* begin() const { return number.data(); }
+  std::uint64_t const* end() const { return begin() + size; }
+};
+sector_list sectors(warp_access const& access);
+
+struct shared_cost {
+  unsigned wavefronts = 0;
+  unsigned conflicts = 0;  ///< wavefronts beyond those of conflict-free addresses in the same lanes
+  bool operator==(shared_cost const&) const = default;
+};
+
+/// The cost in shared memory, whose first byte lies at an address that is a multiple of 128.
+shared_cost shared_wavefronts(warp_access const& access);
+
+}  // namespace tandem::simt
