@@ -9,7 +9,7 @@
 //   -Xclang -disable-lifetime-markers -mllvm -disable-block-placement -mllvm -disable-branch-fold -fno-unroll-loops
 // (without the first, the code after a loop stands before its body). Then lanes meet again behind each if and each
 // loop, however they left it: by `break` and `continue` too, as after the convergence barriers of Volta and later. That
-// is sooner than at the immediate post-dominator where a `break` or `continue` leaves an if within an if.
+// is sooner than at the immediate post-dominator where one of them leaves an if within an if or a loop has both.
 // Limits:
 // - A loop with two jumps back: a lane that took the first one runs ahead of one that is still on its way to the
 // second.

@@ -7,6 +7,7 @@
 #include <map>
 #include <ostream>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "gpu/simt/warp_trace.hpp"
@@ -23,10 +24,15 @@ struct request {
   std::map<unsigned, std::uint64_t> addresses = {};  // by lane
   bool operator==(request const&) const = default;
 };
-std::ostream& operator<<(std::ostream& out, request const& r) { return out << r.pc << " of lanes " << r.lanes; }
+using requests = std::vector<request>;
+
+std::ostream& operator<<(std::ostream& out, requests const& all) {
+  for (auto const& r : all) out << r.pc << " by lanes 0x" << std::hex << r.lanes << std::dec << "; ";
+  return out;
+}
 
 // Places that end in 0 are basic blocks, all others accesses; one stream for each lane from 0.
-std::vector<request> merge(std::vector<std::vector<std::uint64_t>> const& streams) {
+requests merge(std::vector<std::vector<std::uint64_t>> const& streams) {
   warp_trace trace;
   for (unsigned lane = 0; lane < streams.size(); ++lane) {
     trace.start_lane(lane);
@@ -36,12 +42,10 @@ std::vector<request> merge(std::vector<std::vector<std::uint64_t>> const& stream
       else
         trace.access(pc, access_kind::global_load, 4, 0);
   }
-  std::vector<request> result;
+  requests result;
   trace.flush([&](warp_request const& r) { result.push_back({r.pc, r.access.mask}); });
   return result;
 }
-
-using requests = std::vector<request>;
 
 }  // namespace
 
@@ -151,7 +155,8 @@ struct instruction {
 
 class random_program {
  public:
-  // Without `nested_leaves`, a break or continue stands in an if of the loop's own body only.
+  // Without `nested_leaves`, a break or continue stands in an if of the loop's own body only, and no loop has both:
+  // each branch's immediate post-dominator is then the end of its if or loop.
   random_program(unsigned seed, bool nested_leaves) : random_(seed), nested_leaves_(nested_leaves) {
     emit({instruction::block});
     list(3, true);
@@ -162,6 +167,7 @@ class random_program {
  private:
   struct loop_ends {
     std::vector<std::size_t> breaks, continues;
+    bool breaks_only = false;
   };
 
   std::size_t emit(instruction i) {
@@ -206,12 +212,14 @@ class random_program {
     auto const branch = emit({instruction::branch, 0, chance(4)});
     begin_block();
     accesses();
-    (chance(2) ? loop_->breaks : loop_->continues).push_back(emit({instruction::jump}));
+    ((nested_leaves_ ? chance(2) : loop_->breaks_only) ? loop_->breaks : loop_->continues)
+        .push_back(emit({instruction::jump}));
     code[branch].target = begin_block();
   }
 
   void loop(int depth) {
     loop_ends ends;
+    ends.breaks_only = chance(2);
     auto* const outer = std::exchange(loop_, &ends);
     bool const tests_first = chance(2), uniform = chance(3);
     auto const begin = begin_block();
