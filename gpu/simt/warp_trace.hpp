@@ -92,11 +92,12 @@ class warp_trace {
     std::uint32_t next;
     std::uint32_t lanes;
   };
-  static constexpr std::uint32_t head = 0, tail = 1;
+  static constexpr std::uint32_t tail = 0, head = 1;
 
+  // Records made one after the other mostly follow each other, so the processor need not wait for the link.
   void step(std::uint64_t key) {
-    auto next = records_[at_].next;
-    if (records_[next].key != key) [[unlikely]]
+    auto next = at_ + 1;
+    if (records_[at_].next != next || records_[next].key != key) [[unlikely]]
       next = find(key);
     records_[next].lanes |= lane_bit_;
     at_ = next;
@@ -124,7 +125,7 @@ class warp_trace {
       records_ = {};
     }
     addresses_.clear();
-    records_.assign({{0, tail, 0}, {~std::uint64_t{0}, tail, 0}});
+    records_.assign({{~std::uint64_t{0}, tail, 0}, {0, tail, 0}});  // tail and head
     first_address_ = {};
     at_ = head;
   }
