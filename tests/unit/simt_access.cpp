@@ -187,7 +187,13 @@ TEST_CASE("shared memory: a group without active lanes takes no pass, and no act
 }
 
 TEST_CASE("shared memory: lanes with an inactive partner count as a pair that shares") {
-  CHECK(shared_wavefronts(access_of(0x55555555, 16, [](unsigned lane) { return lane / 2 * 16; })) == shared_cost{2, 0});
+  auto const even_lanes = [](unsigned lane) { return lane % 2 == 0 ? lane / 2 * 16 : 4096 + lane * 16; };
+  CHECK(shared_wavefronts(access_of(0x55555555, 16, even_lanes)) == shared_cost{2, 0});
+}
+
+TEST_CASE("shared memory: pairs count only where all lanes pair in the same way") {
+  auto const in_lower_half = [](unsigned lane) { return (lane < 16 ? lane / 2 : lane) * 16; };
+  CHECK(shared_wavefronts(access_of(all_lanes, 16, in_lower_half)) == shared_cost{4, 0});
 }
 
 TEST_CASE("shared memory: inactive lanes' addresses mean nothing") {
