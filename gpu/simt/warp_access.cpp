@@ -8,12 +8,12 @@ namespace {
 
 constexpr unsigned warp_size = 32, sector_bytes = 32, bank_row_bytes = 32 * 4;
 
-// A sorted list of distinct numbers. Lanes mostly come in ascending order, in which nothing is searched.
-unsigned insert(std::uint64_t* list, unsigned size, std::uint64_t number) {
+// A sorted list of distinct numbers. Lanes mostly come in ascending order, in which nothing is searched or moved.
+inline unsigned insert(std::uint64_t* list, unsigned size, std::uint64_t number) {
   unsigned at = size;
   while (at > 0 && list[at - 1] > number) --at;
   if (at > 0 && list[at - 1] == number) return size;
-  std::copy_backward(list + at, list + size, list + size + 1);
+  for (unsigned i = size; i > at; --i) list[i] = list[i - 1];
   list[at] = number;
   return size + 1;
 }
@@ -26,13 +26,14 @@ void for_each_lane(std::uint32_t mask, F&& f) {
 // Passes of lanes that go together: a pass reads one row of each bank, and lanes that want the same word share it. An
 // aligned access of 2 or 4 words takes 2 or 4 banks whole, so it counts as one unit of that size in fewer, wider banks.
 unsigned passes(warp_access const& access, std::uint32_t lanes, unsigned unit_bytes) {
-  std::uint64_t const banks = bank_row_bytes / unit_bytes;
+  int const shift = std::countr_zero(unit_bytes);  // a division takes longer than all else here
+  std::uint64_t const bank = bank_row_bytes / unit_bytes - 1;
   std::array<std::uint64_t, warp_size> unit;
   unsigned size = 0;
-  for_each_lane(lanes, [&](unsigned lane) { size = insert(unit.data(), size, access.address[lane] / unit_bytes); });
+  for_each_lane(lanes, [&](unsigned lane) { size = insert(unit.data(), size, access.address[lane] >> shift); });
   std::array<std::uint8_t, warp_size> rows{};
   unsigned most = 0;
-  for (unsigned i = 0; i < size; ++i) most = std::max<unsigned>(most, ++rows[unit[i] % banks]);
+  for (unsigned i = 0; i < size; ++i) most = std::max<unsigned>(most, ++rows[unit[i] & bank]);
   return most;
 }
 
