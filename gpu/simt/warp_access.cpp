@@ -60,15 +60,13 @@ sector_list sectors(warp_access const& access) {
   return list;
 }
 
-shared_cost shared_wavefronts(warp_access const& access) {
-  // A pass moves at most 128 bytes, so lanes of 8 and 16 bytes go by half and quarter warps; where lanes share
-  // addresses in pairs, two such groups go together. Measured on an H200 (tests/data/h200_warp_access.csv) with all
-  // lanes active. Not measured yet, so assumed: that a pair with an inactive lane counts as sharing, that the rule
-  // holds for the whole warp or not at all, that a group without active lanes takes no pass, and that stores go by the
-  // rules of loads.
+shared_cost shared_wavefronts(warp_access const& access, direction way) {
+  // A pass moves at most 128 bytes, so lanes of 8 and 16 bytes go by half and quarter warps; where lanes that load
+  // share addresses in pairs, two such groups go together. So an H200 did in each of 658 patterns, with lanes inactive
+  // among them (tests/data/h200_warp_access.csv and h200_warp_access_random.csv). Atomics are taken as stores.
   unsigned const unit_bytes = std::max(4U, std::bit_ceil(access.bytes));
   unsigned group_size = bank_row_bytes / unit_bytes;
-  if (group_size < warp_size && (paired(access, 1) || paired(access, 2))) group_size *= 2;
+  if (way == direction::load && group_size < warp_size && (paired(access, 1) || paired(access, 2))) group_size *= 2;
   std::uint32_t const group = group_size == warp_size ? ~0U : (1U << group_size) - 1;
 
   shared_cost cost;
