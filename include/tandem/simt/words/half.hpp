@@ -23,12 +23,12 @@ class float16 {
     requires std::is_arithmetic_v<T> float16(T x) : bits_(round(static_cast<double>(x))) {}
 
     operator float() const {
-      if ((bits_ & infinity) == infinity && bits_ << 1 != infinity << 1) return std::numeric_limits<float>::quiet_NaN();
-      auto const sign = static_cast<std::uint32_t>(bits_ >> 15) << 31;
-      if ((bits_ & infinity) == infinity) return std::bit_cast<float>(sign | 0x7f800000u);
+      unsigned const magnitude = bits_ & 0x7fffu, sign = static_cast<unsigned>(bits_ >> 15) << 31;
+      if (magnitude > infinity) return std::numeric_limits<float>::quiet_NaN();
+      if (magnitude == infinity) return std::bit_cast<float>(sign | 0x7f800000u);
       // The bits as those of a float, whose exponent is then off by the difference of the biases.
-      auto const magnitude = static_cast<std::uint32_t>(bits_ & 0x7fff) << (23 - fraction_bits);
-      float const value = std::bit_cast<float>(magnitude) * std::bit_cast<float>((127u + 127u - bias) << 23);
+      float const value =
+          std::bit_cast<float>(magnitude << (23 - fraction_bits)) * std::bit_cast<float>((127u + 127u - bias) << 23);
       return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) | sign);
     }
 
