@@ -1,6 +1,5 @@
-// How kernels start on the device, and their dynamic shared memory; with
-// cp.async and textures, all that a kernel file finds besides CUDA's own words. The SIMT executor's side is
-// tandem/simt/words.hpp.
+// How kernels start on the device, and their dynamic shared memory; with cp.async and textures, all that a kernel file
+// finds besides CUDA's own words. The SIMT executor's side is tandem/simt/words.hpp.
 #pragma once
 
 #include <cstddef>
