@@ -137,7 +137,7 @@ __global__ void split_warp(int const* in, int* out) {
 __global__ void vote(int const* in, int* out) {
   int const t = thread_in_block(), threads = static_cast<int>(blockDim.x), value = in[t];
   out[t] = static_cast<int>(__ballot_sync(all_lanes, value > 0));
-  out[threads + t] = __any_sync(all_lanes, value == 7 && t < 32);
+  out[threads + t] = __any_sync(all_lanes, value == in[5] && t < 32);
   out[2 * threads + t] = __all_sync(all_lanes, value < 100 || t >= 32);
 }
 
@@ -173,6 +173,7 @@ __global__ void atomics(int const* in, int* out) {
   atomicInc(reinterpret_cast<unsigned*>(out + 36), 6);
   for (int old = atomicAdd(&out[37], 0), seen;; old = seen)  // a sum by compare-and-swap
     if ((seen = atomicCAS(&out[37], old, old + value)) == old) break;
+  if (thread_in_grid() == 0) out[75] = atomicCAS(&out[74], 1, value);  // out[74] is 0 and stays so
   if (thread_in_grid() < 32) atomicAdd(&out[38], atomicExch(&out[39 + t], value) + 1);
   atomicAdd(reinterpret_cast<double*>(out + 80), static_cast<double>(value) / 4);
 }

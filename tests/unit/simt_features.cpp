@@ -113,7 +113,7 @@ void voted(feature_inputs const& in, void* out) {
     unsigned positive = 0;
     for (int l = 0; l < 32; ++l) positive |= (in.i[t / 32 * 32 + l] > 0 ? 1u : 0u) << l;
     result[t] = static_cast<int>(positive);
-    result[64 + t] = t < 32 && std::count(first, first + 32, 7) != 0;
+    result[64 + t] = t < 32;
     result[128 + t] = t >= 32 || std::all_of(first, first + 32, [](int x) { return x < 100; });
   }
 }

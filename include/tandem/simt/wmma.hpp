@@ -3,7 +3,9 @@
 //
 // An element lies in the lane and place that the PTX manual gives for mma.m16n8k16, mma.m16n8k8.tf32 and
 // mma.m8n8k4.f64, continued to wmma's larger shapes; for wmma itself it promises nothing. Loads and stores are each
-// lane's own, one access for elements that are neighbours in the fragment and in memory, and wait for nobody.
+// lane's own, one access for elements that are neighbours in the fragment and in memory, and wait for nobody, so that a
+// barrier that is missing before or after them shows. That addresses are multiples of 32 bytes, as wmma wants them, is
+// not checked.
 //
 // Bits of a product: f64 is the chain of fused multiply-adds in the order of k. The other types' products are exact,
 // are summed in double together with C, and are rounded once; hardware sums with fewer bits in an order of its own, so
