@@ -19,12 +19,6 @@ constexpr std::size_t near_by = 4096;  // bytes: an access this close to an oper
 
 std::uintptr_t number(void const* p) { return reinterpret_cast<std::uintptr_t>(p); }
 
-bool is_built_in_variable(std::uintptr_t address) {
-  for (auto const* index : {&thread_index, &block_index, &block_size, &grid_size})
-    if (address - number(index) < sizeof *index) return true;
-  return false;
-}
-
 char const* verb(touch how) {
   return how == touch::load ? "reads" : how == touch::store ? "writes" : "updates";
 }
@@ -191,6 +185,12 @@ void monitor::end_block() {
 
 void monitor::end_launch() { kernel_ = nullptr; }
 
+bool monitor::is_built_in_variable(std::uintptr_t address) {
+  for (auto const* index : {&thread_index, &block_index, &block_size, &grid_size})
+    if (address - number(index) < sizeof *index) return true;
+  return false;
+}
+
 void monitor::set_range(std::size_t i) {
   auto const& r = regions_[i];
   ranges_[i] = {r.begin, r.bytes, r.space == space::operand && !r.writable && r.stride_bytes == r.line_bytes};
@@ -202,8 +202,15 @@ std::size_t monitor::find(std::uintptr_t address, unsigned bytes) const {
   return nowhere;
 }
 
-void monitor::check(region& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
-  if ((address & (bytes - 1)) != 0) misaligned(r, address, bytes, how, pc);
+std::size_t monitor::find_or_stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
+  auto const r = find(address, bytes);
+  if (r == nowhere) stray(address, bytes, how, pc);
+  return r;
+}
+
+void monitor::check(region& r, std::uintptr_t address, unsigned bytes, unsigned alignment, touch how,
+                    std::uintptr_t pc) {
+  if ((address & (alignment - 1)) != 0) misaligned(r, address, bytes, alignment, how, pc);
   auto const offset = address - r.begin;
   if (r.space == space::operand) {
     if (r.stride_bytes != r.line_bytes && offset % r.stride_bytes + bytes > r.line_bytes)
@@ -225,9 +232,11 @@ void monitor::end_thread() {
   abandon_thread();
 }
 
-void monitor::misaligned(region const& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
+void monitor::misaligned(region const& r, std::uintptr_t address, unsigned bytes, unsigned alignment, touch how,
+                         std::uintptr_t pc) {
   note(defect::misaligned, pc, 0, [&] {
-    return fmt::format("{} {} bytes at {}, which is no multiple of {}", verb(how), bytes, describe(r, address), bytes);
+    return fmt::format("{} {} bytes at {}, which is no multiple of {}", verb(how), bytes, describe(r, address),
+                       alignment);
   });
   end_thread();
 }
@@ -315,7 +324,6 @@ std::string monitor::describe(region const& r, std::uintptr_t address) const {
 }
 
 void monitor::stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
-  if (is_built_in_variable(address)) return;
   auto const what = [&](char const* where, std::size_t by, std::string const& name) {
     return fmt::format("{} {} bytes that {} {} by {} bytes", verb(how), bytes, where, name, by);
   };
@@ -349,10 +357,18 @@ void monitor::stray(std::uintptr_t address, unsigned bytes, touch how, std::uint
   end_thread();
 }
 
+// Lanes that copy different parts of their bytes do so in one request, so it is traced here once for both sides.
 void monitor::copy_async(void* to, void const* from, unsigned bytes, unsigned from_source, std::uintptr_t pc) {
-  if (from_source != 0) access(number(from), from_source, touch::load, pc);
-  access(number(to), bytes, touch::store, pc);
-  if (options_.check) mark_in_flight(to, bytes, pc, true);
+  if (from_source != 0) {
+    auto const source = find_or_stray(number(from), from_source, touch::load, pc);
+    if (options_.check) check(regions_[source], number(from), from_source, bytes, touch::load, pc);
+    if (options_.count) trace_.access(pc, access_kind::async_copy, bytes, number(from));
+  }
+  auto const target = find_or_stray(number(to), bytes, touch::store, pc);
+  if (options_.check) {
+    check(regions_[target], number(to), bytes, bytes, touch::store, pc);
+    mark_in_flight(to, bytes, pc, true);
+  }
   me().copies.push_back({to, from, bytes, from_source, me().groups, pc});
 }
 
@@ -377,7 +393,9 @@ void monitor::wait_async(unsigned groups) {
 }
 
 void monitor::fetch(void const* from, unsigned bytes, std::uintptr_t pc) {
-  access(number(from), bytes, touch::load, pc);
+  auto const r = find_or_stray(number(from), bytes, touch::load, pc);
+  if (options_.check) check(regions_[r], number(from), bytes, bytes, touch::load, pc);
+  if (options_.count) trace_.access(pc, access_kind::texture_load, bytes, number(from));
 }
 
 }  // namespace tandem::simt
