@@ -50,7 +50,11 @@ __global__ void no_barrier_before_next_loads(operands g) {
     smem_a[ty][tx] = element(g.a, g.lda, g.m, g.k, i, p0 + tx);  // BUG: race in shared memory, thread (1, 0, 0)
     smem_b[ty][tx] = element(g.b, g.ldb, g.k, g.n, p0 + ty, j);  // BUG: race in shared memory, thread (0, 1, 0)
     __syncthreads();
-    for (int p = 0; p < 16; ++p) acc = fma(smem_a[ty][p], smem_b[p][tx], acc);
+    for (int p = 0; p < 16; ++p) {
+      float const a = smem_a[ty][p];  // BUG: race in shared memory, thread (1, 0, 0)
+      float const b = smem_b[p][tx];  // BUG: race in shared memory
+      acc = fma(a, b, acc);
+    }
   }
   if (i < g.m && j < g.n) g.c[i * g.ldc + j] = acc;
 }
