@@ -112,7 +112,7 @@ void monitor::wait_for_block(void const* pc) {
   watching = nullptr;
   me().waits_at = number(pc);
   me().waits_for_warp = false;
-  if (barrier_ == 0) barrier_ = number(pc);
+  if (barrier_ == 0) barrier_ = number(pc), barrier_thread_ = thread_index;
   if (options_.check && barrier_ != number(pc))
     note(defect::barrier_divergence, number(pc), barrier_, [] { return "waits here, others"; });
 }
@@ -162,8 +162,9 @@ void monitor::warp_synced(unsigned warp, std::uint32_t lanes, std::uint32_t live
 
 void monitor::block_synced() {
   if (options_.check && exited_ != 0)
-    note(defect::barrier_divergence, barrier_, 0,
-         [&] { return fmt::format("{} of the block's {} threads have exited", exited_, thread_count_); });
+    findings_.note(
+        defect::barrier_divergence, kernel_, barrier_, block_.block, barrier_thread_, 0,
+        [&] { return fmt::format("{} of the block's {} threads have exited", exited_, thread_count_); });
   barrier_ = 0;
   order_.block_synced();
   if (options_.count) counter_.block_synced();

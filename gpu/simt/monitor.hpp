@@ -117,6 +117,7 @@ class monitor final : public monitor_events {
   std::vector<std::uint32_t> live_;  // lanes of each warp
   unsigned exited_ = 0;
   std::uintptr_t barrier_ = 0;  // where the first thread waits for the block
+  index3 barrier_thread_ = {};
   struct exchange_place {
     std::uint32_t mask = 0;
     std::uintptr_t pc = 0;
