@@ -234,8 +234,8 @@ void monitor::check(region& r, std::uintptr_t address, unsigned bytes, touch how
         return fmt::format("{} {}, where a row ends after {} bytes", verb(how), describe(r, address, bytes), r.line_bytes);
       });
     if (!r.writable) return;
-  } else if (r.space == space::shared_arrays) {
-    check_shared_array(r, address, bytes, how, pc);
+  } else if (r.space == space::shared_arrays && !check_shared_array(r, address, bytes, how, pc)) {
+    return;
   }
   stamp other;
   if (how == touch::atomic) order_.atomic();
@@ -245,12 +245,13 @@ void monitor::check(region& r, std::uintptr_t address, unsigned bytes, touch how
   if (found != clash::none) report(found, other, r, address, bytes, how, pc);
 }
 
-void monitor::check_shared_array(region const& r, std::uintptr_t address, unsigned bytes, touch how,
+bool monitor::check_shared_array(region const& r, std::uintptr_t address, unsigned bytes, touch how,
                                  std::uintptr_t pc) {
   auto const index = array_of_word_[(address - r.begin) / 4];
-  if (index != 0 && address + bytes <= number(arrays_[index - 1].begin) + arrays_[index - 1].bytes) return;
+  if (index != 0 && address + bytes <= number(arrays_[index - 1].begin) + arrays_[index - 1].bytes) return true;
   note(defect::outside_shared, pc, 0,
        [&] { return fmt::format("{} {} bytes at {}", verb(how), bytes, describe(r, address, bytes)); });
+  return false;
 }
 
 void monitor::report(clash found, stamp const& other, region const& r, std::uintptr_t address, unsigned bytes,

@@ -83,7 +83,7 @@ class monitor final : public monitor_events {
   region* find(std::uintptr_t address);
   void set_shared_arrays(shared_image const* image);
   void check(region& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
-  void check_shared_array(region const& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
+  bool check_shared_array(region const& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
   [[noreturn]] void stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
   void report(clash found, stamp const& other, region const& r, std::uintptr_t address, unsigned bytes, touch how,
               std::uintptr_t pc);
