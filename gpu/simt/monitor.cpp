@@ -67,9 +67,11 @@ void monitor::set_shared_arrays(shared_image const* image) {
   arrays_.assign(image->arrays_begin, image->arrays_end);
   std::ranges::sort(arrays_, {}, &shared_array::begin);
   array_of_word_.resize(r.bytes / 4 + 1);
-  for (std::size_t i = 0; i < arrays_.size(); ++i)
-    for (auto at = number(arrays_[i].begin); at < number(arrays_[i].begin) + arrays_[i].bytes; at += 4)
-      array_of_word_[(at - r.begin) / 4] = static_cast<std::uint32_t>(i + 1);
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    auto const first = number(arrays_[i].begin) - r.begin;
+    for (auto word = first / 4; word * 4 < first + arrays_[i].bytes; ++word)
+      array_of_word_[word] = static_cast<std::uint32_t>(i + 1);
+  }
 }
 
 std::vector<block_class> monitor::begin_launch(kernel_launch const& launch, unsigned char const* arena) {
@@ -248,7 +250,10 @@ void monitor::check(region& r, std::uintptr_t address, unsigned bytes, touch how
 bool monitor::check_shared_array(region const& r, std::uintptr_t address, unsigned bytes, touch how,
                                  std::uintptr_t pc) {
   auto const index = array_of_word_[(address - r.begin) / 4];
-  if (index != 0 && address + bytes <= number(arrays_[index - 1].begin) + arrays_[index - 1].bytes) return true;
+  if (index != 0) {
+    auto const& array = arrays_[index - 1];
+    if (address >= number(array.begin) && address + bytes <= number(array.begin) + array.bytes) return true;
+  }
   note(defect::outside_shared, pc, 0,
        [&] { return fmt::format("{} {} bytes at {}", verb(how), bytes, describe(r, address, bytes)); });
   return false;
