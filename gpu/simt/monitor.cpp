@@ -156,8 +156,8 @@ void monitor::warp_stopped(unsigned) {
   if (options_.count) trace_.flush([this](warp_request const& request) { counter_.add(request); });
 }
 
-void monitor::warp_synced(unsigned warp, std::uint32_t lanes, std::uint32_t live) {
-  order_.warp_synced(warp, lanes, live);
+void monitor::warp_synced(unsigned warp, std::uint32_t lanes, std::uint32_t live, bool exchanges) {
+  if (!exchanges) order_.warp_synced(warp, lanes, live);
   for (unsigned lane = 0; lane < 32; ++lane)
     if ((lanes >> lane & 1) != 0) exchanges_[lane] = {};
 }

@@ -34,7 +34,7 @@ class monitor final : public monitor_events {
   void shuffle_from_outside(unsigned source, void const* pc) override;
   void exit_thread() override;
   void warp_stopped(unsigned warp) override;
-  void warp_synced(unsigned warp, std::uint32_t lanes, std::uint32_t live) override;
+  void warp_synced(unsigned warp, std::uint32_t lanes, std::uint32_t live, bool exchanges) override;
   void block_synced() override;
   void deadlock() override;
   void end_block() override;
