@@ -93,7 +93,7 @@ void monitor::begin_block(block_class const& block) {
   block_ = block;
   exited_ = 0;
   barrier_ = 0;
-  exchanges_ = {};
+  meetings_ = {};
   for (std::size_t w = 0; w < live_.size(); ++w)
     live_[w] = ~0u >> (32 - std::min<unsigned>(32, thread_count_ - static_cast<unsigned>(w) * 32));
   order_.begin_block();
@@ -127,12 +127,12 @@ void monitor::wait_for_warp(std::uint32_t mask, bool exchanges, void const* pc) 
   if ((mask >> thread_.lane & 1) == 0)
     note(defect::warp_divergence, number(pc), 0,
          [&] { return fmt::format("lane {} is not in its own mask {:#010x}", thread_.lane, mask); });
-  if (!exchanges) return;
-  exchanges_[thread_.lane] = {mask, number(pc)};
+  meetings_[thread_.lane] = {thread_.warp, exchanges, number(pc)};
   auto const others = mask & live_[thread_.warp] & ~(1u << thread_.lane);
   for (unsigned lane = 0; lane < 32; ++lane) {
-    auto const& other = exchanges_[lane];
-    if ((others >> lane & 1) == 0 || other.pc == 0 || other.pc == number(pc)) continue;
+    auto const& other = meetings_[lane];
+    if ((others >> lane & 1) == 0 || other.warp != thread_.warp || other.pc == 0 || other.pc == number(pc)) continue;
+    if (!exchanges && !other.exchanges) continue;  // __syncwarp() at another line is as good
     note(defect::warp_divergence, number(pc), other.pc, [&] { return fmt::format("waits here, lane {}", lane); });
     return;
   }
@@ -159,7 +159,7 @@ void monitor::warp_stopped(unsigned) {
 void monitor::warp_synced(unsigned warp, std::uint32_t lanes, std::uint32_t live, bool exchanges) {
   if (!exchanges) order_.warp_synced(warp, lanes, live);
   for (unsigned lane = 0; lane < 32; ++lane)
-    if ((lanes >> lane & 1) != 0) exchanges_[lane] = {};
+    if ((lanes >> lane & 1) != 0) meetings_[lane] = {};
 }
 
 void monitor::block_synced() {

@@ -118,11 +118,12 @@ class monitor final : public monitor_events {
   unsigned exited_ = 0;
   std::uintptr_t barrier_ = 0;  // where the first thread waits for the block
   index3 barrier_thread_ = {};
-  struct exchange_place {
-    std::uint32_t mask = 0;
+  struct meeting {
+    unsigned warp = 0;
+    bool exchanges = false;
     std::uintptr_t pc = 0;
   };
-  std::array<exchange_place, 32> exchanges_ = {};  // where lanes of a warp wait with a value
+  std::array<meeting, 32> meetings_ = {};  // where lanes wait for others of their warp
 };
 
 /// The monitor of the kernel's thread that runs; nullptr outside kernels and without a session.
