@@ -156,6 +156,8 @@ class shadow {
       found = clash::write, other = c.write;
     } else if (order.is_unordered(c.read, of_all_blocks_)) {
       found = clash::read, other = c.read;
+    } else if (atomic && !of_all_blocks_ && !order.in_this_block(c.write)) {
+      found = clash::uninitialised;
     }
     c.write = order.now(pc);
     c.write.atomic = atomic;
