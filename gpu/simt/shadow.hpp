@@ -21,6 +21,7 @@ struct stamp {
   bool in_flight = false;      ///< cp.async has it and was not waited for
   bool several_lanes = false;  ///< lanes of one warp, unordered
   bool several_warps = false;
+  bool other_block = false;  ///< of a read: another block of this launch has read too
 };
 
 struct cell {
@@ -58,10 +59,16 @@ class happened_before {
   bool in_this_block(stamp const& s) const { return s.epoch >= block_; }
   bool in_another_block(stamp const& s) const { return s.epoch >= launch_ && s.epoch < block_; }
 
+  /// Or both by another block and by this one.
+  bool by_another_block(stamp const& s) const {
+    return in_another_block(s) || (s.other_block && s.epoch >= launch_);
+  }
+
   /// Whether another thread made the stamp and nothing puts that before now. What another block did to its own memory
   /// is over; what it did to memory of all blocks is ordered only by fences with atomics.
   bool is_unordered(stamp const& s, bool of_all_blocks) const {
-    if (s.epoch != epoch_) return of_all_blocks && in_another_block(s) && !(fenced_ && acquired_);
+    if (of_all_blocks && by_another_block(s) && !(fenced_ && acquired_)) return true;
+    if (s.epoch != epoch_) return false;
     if (s.several_warps) return true;
     return (s.thread != thread_ || s.several_lanes) && !is_before_in_warp(s);
   }
@@ -135,6 +142,7 @@ class shadow {
       if (found != clash::none) other = c.write;
     }
     stamp& r = c.read;
+    bool const other_block = of_all_blocks_ && order.by_another_block(r);
     if (!order.in_this_epoch(r)) {
       r = now;
     } else if (!r.several_warps) {
@@ -145,6 +153,7 @@ class shadow {
       else if (r.thread != now.thread)
         r.several_lanes = true;
     }
+    r.other_block = other_block;
     return found;
   }
 
