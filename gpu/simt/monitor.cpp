@@ -92,6 +92,7 @@ std::vector<block_class> monitor::begin_launch(kernel_launch const& launch, unsi
 void monitor::begin_block(block_class const& block) {
   block_ = block;
   exited_ = 0;
+  abandoned_ = false;
   barrier_ = 0;
   meetings_ = {};
   for (std::size_t w = 0; w < live_.size(); ++w)
@@ -164,9 +165,8 @@ void monitor::warp_synced(unsigned warp, std::uint32_t lanes, std::uint32_t live
 
 void monitor::block_synced() {
   if (options_.check && exited_ != 0)
-    findings_.note(
-        defect::barrier_divergence, kernel_, barrier_, block_.block, barrier_thread_, 0,
-        [&] { return fmt::format("{} of the block's {} threads have exited", exited_, thread_count_); });
+    note(defect::barrier_divergence, barrier_, 0, barrier_thread_,
+         [&] { return fmt::format("{} of the block's {} threads have exited", exited_, thread_count_); });
   barrier_ = 0;
   order_.block_synced();
   if (options_.count) counter_.block_synced();
@@ -182,7 +182,7 @@ void monitor::deadlock() {
   auto const who = static_cast<unsigned>(lane - threads_.begin());
   index3 const at{who % block_size.x, who / block_size.x % block_size.y, who / block_size.x / block_size.y};
   bool const barrier = other != threads_.end();
-  findings_.note(defect::deadlock, kernel_, lane->waits_at, block_.block, at, barrier ? other->waits_at : 0, [&] {
+  note(defect::deadlock, lane->waits_at, barrier ? other->waits_at : 0, at, [&] {
     return std::string("waits for lanes of its warp that do not come") + (barrier ? "; others wait for the block" : "");
   });
 }
@@ -220,16 +220,14 @@ void monitor::check(region& r, std::uintptr_t address, unsigned bytes, touch how
       return fmt::format("{} {} bytes at {}, which is no multiple of {}", verb(how), bytes, describe(r, address, bytes),
                          bytes);
     });
-    watching = nullptr;
-    abandon_thread();
+    abandon();
   }
   auto const offset = address - r.begin;
   bool const global = r.space == space::operand;
   if (global) {
     if (how != touch::load && !r.writable) {
       note(defect::write_to_input, pc, 0, [&] { return fmt::format("writes {}", describe(r, address, bytes)); });
-      watching = nullptr;
-      abandon_thread();
+      abandon();
     }
     if (r.stride_bytes != r.line_bytes && offset % r.stride_bytes + bytes > r.line_bytes)
       note(defect::row_gap, pc, 0, [&] {
@@ -344,6 +342,11 @@ void monitor::stray(std::uintptr_t address, unsigned bytes, touch how, std::uint
       note(defect::outside_operands, pc, 0,
            [&] { return fmt::format("{} {} bytes that no operand is near", verb(how), bytes); });
   }
+  abandon();
+}
+
+void monitor::abandon() {
+  abandoned_ = true;
   watching = nullptr;
   abandon_thread();
 }

@@ -21,6 +21,12 @@ namespace tandem::simt {
 
 enum class touch { load, store, atomic };
 
+// Whether other threads may show the defect only because one does no longer run.
+inline bool follows_from_an_exit(defect kind) {
+  return kind == defect::barrier_divergence || kind == defect::warp_divergence || kind == defect::deadlock ||
+         kind == defect::uninitialised_shared || kind == defect::async_not_awaited;
+}
+
 class monitor final : public monitor_events {
  public:
   explicit monitor(session_options options);
@@ -85,13 +91,18 @@ class monitor final : public monitor_events {
   void check(region& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
   bool check_shared_array(region const& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
   [[noreturn]] void stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
+  [[noreturn]] void abandon();
   void report(clash found, stamp const& other, region const& r, std::uintptr_t address, unsigned bytes, touch how,
               std::uintptr_t pc);
   std::string describe(region const& r, std::uintptr_t address, unsigned bytes) const;
   std::uintptr_t full_pc(stamp const& s) const;
   template <class Detail>
   void note(defect kind, std::uintptr_t pc, std::uintptr_t other, Detail const& detail) {
-    findings_.note(kind, kernel_, pc, block_.block, thread_index, other, detail);
+    note(kind, pc, other, thread_index, detail);
+  }
+  template <class Detail>
+  void note(defect kind, std::uintptr_t pc, std::uintptr_t other, index3 thread, Detail const& detail) {
+    if (!abandoned_ || !follows_from_an_exit(kind)) findings_.note(kind, kernel_, pc, block_.block, thread, other, detail);
   }
   thread_state& me() { return threads_[thread_.thread]; }
 
@@ -116,6 +127,7 @@ class monitor final : public monitor_events {
   std::vector<thread_state> threads_;
   std::vector<std::uint32_t> live_;  // lanes of each warp
   unsigned exited_ = 0;
+  bool abandoned_ = false;  // a thread of this block, at a defect
   std::uintptr_t barrier_ = 0;  // where the first thread waits for the block
   index3 barrier_thread_ = {};
   struct meeting {
