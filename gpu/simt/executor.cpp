@@ -187,7 +187,7 @@ class executor {
       throw error(errc::device, describe() + ": not a launch that a GPU takes");
     try {
       prepare_fibers(threads);
-      arena_.reset(launch.dynamic_bytes == 0 ? nullptr : ::operator new(launch.dynamic_bytes, arena_alignment));
+      arena_.reset(::operator new(launch.dynamic_bytes, arena_alignment));
     } catch (std::bad_alloc const&) {
       throw error(errc::out_of_memory, describe() + ": no memory for it or for the threads' stacks");
     }

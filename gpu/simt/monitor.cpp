@@ -318,7 +318,7 @@ void monitor::stray(std::uintptr_t address, unsigned bytes, touch how, std::uint
   region const* below = nullptr;  // the access lies just below it
   region const* past = nullptr;   // the access lies, or ends, just past it
   for (auto const& r : regions_) {
-    if (r.bytes == 0) continue;
+    if (r.begin == 0) continue;
     auto const end = r.begin + r.bytes;
     if (address < r.begin && r.begin - address <= near_by && (below == nullptr || r.begin < below->begin)) below = &r;
     if (address + bytes > end && address - r.begin <= r.bytes + near_by && (past == nullptr || r.begin > past->begin))
