@@ -215,13 +215,7 @@ void monitor::access(std::uintptr_t address, unsigned bytes, touch how, std::uin
 }
 
 void monitor::check(region& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
-  if (address % bytes != 0) {
-    note(defect::misaligned, pc, 0, [&] {
-      return fmt::format("{} {} bytes at {}, which is no multiple of {}", verb(how), bytes, describe(r, address, bytes),
-                         bytes);
-    });
-    abandon();
-  }
+  if (address % bytes != 0) misaligned(address, bytes, how, pc);
   auto const offset = address - r.begin;
   bool const global = r.space == space::operand;
   if (global) {
@@ -345,6 +339,15 @@ void monitor::stray(std::uintptr_t address, unsigned bytes, touch how, std::uint
   abandon();
 }
 
+void monitor::misaligned(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
+  note(defect::misaligned, pc, 0, [&] {
+    region const* const r = find(address);
+    return fmt::format("{} {} bytes at {}, which is no multiple of {}", verb(how), bytes,
+                       r == nullptr ? "an address outside" : describe(*r, address, bytes), bytes);
+  });
+  abandon();
+}
+
 void monitor::abandon() {
   abandoned_ = true;
   watching = nullptr;
@@ -353,8 +356,12 @@ void monitor::abandon() {
 
 void monitor::copy_async(void* to, void const* from, unsigned bytes, unsigned from_source, std::uintptr_t pc) {
   auto const target = number(to);
-  if (from_source != 0) access(number(from), from_source, touch::load, pc);
-  (void)target;
+  // The source is as aligned as the whole copy, of which less may be read.
+  if (options_.check && number(from) % bytes != 0) misaligned(number(from), bytes, touch::load, pc);
+  for (unsigned at = 0, part; at < from_source; at += part) {
+    part = std::bit_floor(from_source - at);
+    access(number(from) + at, part, touch::load, pc);
+  }
   access(target, bytes, touch::store, pc);
   region* const r = find(target);
   if (options_.check && r != nullptr) r->shadow.set_in_flight(order_, target - r->begin, bytes, pc, true);

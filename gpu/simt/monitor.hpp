@@ -91,6 +91,7 @@ class monitor final : public monitor_events {
   void check(region& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
   bool check_shared_array(region const& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
   [[noreturn]] void stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
+  [[noreturn]] void misaligned(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
   [[noreturn]] void abandon();
   void report(clash found, stamp const& other, region const& r, std::uintptr_t address, unsigned bytes, touch how,
               std::uintptr_t pc);
