@@ -45,6 +45,7 @@ monitor::monitor(session_options options) : options_(std::move(options)), counte
     r.line_bytes = static_cast<std::size_t>(o.length) * o.element_size;
     r.stride_bytes = static_cast<std::size_t>(o.stride) * o.element_size;
     r.bytes = o.lines == 0 ? 0 : static_cast<std::size_t>(o.lines - 1) * r.stride_bytes + r.line_bytes;
+    if (o.lines <= 1 || o.stride == 0) r.stride_bytes = r.line_bytes;  // no gaps, and no division by zero
     r.writable = o.writable;
     r.name = o.name;
     if (options_.check && o.writable) r.shadow = simt::shadow(r.bytes, true);
