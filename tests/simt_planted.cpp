@@ -166,7 +166,6 @@ TEST_CASE("two instrumented files with kernels of the same name, launched in one
   planted::run_another_kernel(all.operands());
   planted::run_right_kernel(all.operands());
   auto const found = watched.findings();
-  for (auto const& f : found) MESSAGE(to_string(f));
   REQUIRE(found.size() == 1);
   CHECK(found[0].kernel == "right_tile");
   CHECK(found[0].where.file == "tests/simt/another.cpp");

@@ -23,7 +23,7 @@ __global__ void right_copy_of_a_part(operands g) {
   commit_async();
   wait_async<0>();
   __syncthreads();
-  for (int e = t; e < 64; e += 16) g.c[e] = tile[63 - e];
+  g.c[t] = tile[63 - t] + tile[t];
 }
 
 // Three stages: while one is multiplied two are on their way.
@@ -104,7 +104,7 @@ __global__ void copy_over_what_is_read(operands g) {
   int const t = threadIdx.x;
   tile[t] = g.a[t];
   __syncthreads();
-  float const sum = tile[63 - t];
+  float const sum = tile[63 - t];  // BUG: race in shared memory, thread (32, 0, 0)
   copy_async<4>(&tile[t], g.a + 64 + t);  // BUG: race in shared memory, thread (32, 0, 0)
   commit_async();
   wait_async<0>();

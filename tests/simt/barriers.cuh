@@ -132,14 +132,13 @@ __global__ void masks_that_do_not_agree(operands g) {
 
 __global__ void mask_without_the_caller(operands g) {
   int const t = threadIdx.x;
-  g.c[t] = __shfl_xor_sync(0x0000ffff, g.a[t], 1);  // BUG: divergent operation of a warp, thread (16, 0, 0)
+  g.c[t] = __shfl_xor_sync(0x0000ffff, g.a[t], 1);  // BUG: divergent operation of a warp, thread (16, 0, 0); deadlock
 }
 
 __global__ void syncwarp_mask_without_the_caller(operands g) {
   int const t = threadIdx.x;
   g.c[t] = g.a[t];
-  __syncwarp(0x7fffffff);  // BUG: divergent operation of a warp, thread (31, 0, 0)
-  if (t < 31) g.c[t] += g.c[t ^ 0];
+  __syncwarp(0x7fffffff);  // BUG: divergent operation of a warp, thread (31, 0, 0); deadlock
 }
 
 __global__ void shuffle_from_exited_lane(operands g) {
@@ -189,7 +188,7 @@ __global__ void vote_meets_vote(operands g) {
   int const t = threadIdx.x;
   unsigned votes = 0;
   if (t % 2 == 0)
-    votes = __ballot_sync(0xffffffff, t > 3);
+    votes = __ballot_sync(0xffffffff, t > 3);  // BUG: divergent operation of a warp, thread (2, 0, 0)
   else
     votes = __ballot_sync(0xffffffff, t > 5);  // BUG: divergent operation of a warp, thread (1, 0, 0)
   g.c[t] = static_cast<float>(votes & 7);

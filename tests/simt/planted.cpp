@@ -30,6 +30,8 @@ constexpr planted_kernel all[] = {
     {"race_of_float4_in_k_tail", race_of_float4_in_k_tail, {2, 2, 1}, {256, 1, 1}, 0, 70, 66, 21, 1},
     {"two_threads_write_one_word", two_threads_write_one_word, one, two_warps},
     {"all_threads_write_the_same_value", all_threads_write_the_same_value, one, two_warps},
+    {"race_in_both_branches", race_in_both_branches, one, two_warps},
+    {"one_barrier_on_one_line", one_barrier_on_one_line, one, two_warps},
     {"exchange_without_syncwarp", exchange_without_syncwarp, one, warp},
     {"exchange_with_syncwarp", exchange_with_syncwarp, one, warp},
     {"exchange_with_partial_syncwarp", exchange_with_partial_syncwarp, one, warp},

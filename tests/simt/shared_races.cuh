@@ -123,6 +123,18 @@ __global__ void all_threads_write_the_same_value(operands g) {
   g.c[threadIdx.x] = static_cast<float>(rows);
 }
 
+// The compiler must not make one store of the two, or their lines are lost.
+__global__ void race_in_both_branches(operands g) {
+  __shared__ float sums[2];
+  int const t = threadIdx.x;
+  if (t % 4 < 2)
+    sums[t % 2] = g.a[t];  // BUG: race in shared memory, thread (4, 0, 0)
+  else
+    sums[t % 2] = g.b[t];  // BUG: race in shared memory, thread (2, 0, 0)
+  __syncthreads();
+  g.c[t] = sums[t % 2];
+}
+
 __global__ void exchange_without_syncwarp(operands g) {
   __shared__ float values[32];
   int const t = threadIdx.x;
@@ -170,7 +182,7 @@ __global__ void atomic_and_plain(operands g) {
   if (threadIdx.x == 0) count = 0;
   __syncthreads();
   atomicAdd(&count, 1);  // BUG: race in shared memory, thread (1, 0, 0)
-  g.c[threadIdx.x] = static_cast<float>(count);  // BUG: race in shared memory, thread (1, 0, 0)
+  g.c[threadIdx.x] = static_cast<float>(count);
 }
 
 __global__ void atomics_and_barrier(operands g) {
@@ -217,7 +229,7 @@ __global__ void race_in_last_block(operands g) {
   bool const whole = blockIdx.x * 64 + 64 <= static_cast<unsigned>(g.m * g.n);
   values[t] = i < g.m * g.n ? g.c[i] : 0.0f;  // BUG: race in shared memory, block (22, 0, 0)
   if (whole) __syncthreads();
-  float const other = values[63 - t];  // BUG: read of uninitialised shared memory, block (22, 0, 0), thread (0, 0, 0); race in shared memory, block (22, 0, 0), thread (32, 0, 0)
+  float const other = values[63 - t];  // BUG: read of uninitialised shared memory, block (22, 0, 0), thread (0, 0, 0)
   if (i < g.m * g.n) g.c[i] = other;
 }
 
@@ -269,6 +281,20 @@ __global__ void neighbours_in_a_word(operands g) {
   values[t + 3 < 67 ? t + 3 : t - 64] = static_cast<T>(t);
   __syncthreads();
   g.c[t] = static_cast<float>(values[63 - t]);
+}
+
+// A barrier that the compiler copies into both branches is still one.
+__global__ void one_barrier_on_one_line(operands g) {
+  __shared__ float values[64];
+  int const t = threadIdx.x;
+  float sum = 0;
+  for (int step = 0; step < g.m % 7; ++step) {
+    values[t] = t % 2 == 0 ? g.a[t + step] : g.b[t + step];
+    __syncthreads();
+    sum += t % 2 == 0 ? values[63 - t] * 2 : values[t ^ 1];
+    __syncthreads();
+  }
+  g.c[t] = sum;
 }
 
 __global__ void race_of_bytes(operands g) {
