@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <map>
 #include <regex>
@@ -171,6 +172,67 @@ TEST_CASE("two instrumented files with kernels of the same name, launched in one
   CHECK(found[0].where.file == "tests/simt/another.cpp");
   CHECK(found[0].detail.find("smem_a (32 bytes)") != std::string::npos);
   CHECK(all.is_product());
+}
+
+TEST_CASE("operands may be parts of one matrix, the same memory, or one line") {
+  std::vector<float> all(10 * 30, 1.0f);
+  auto const part = [&](char const* name, int first, bool writable) {
+    return operand{.name = name, .data = &all[first], .lines = 10, .length = 10, .stride = 30, .writable = writable};
+  };
+  auto const run = [&](std::vector<operand> operands, planted::operands const& g) {
+    session watched({.operands = std::move(operands)});
+    planted::run_add(g);
+    return watched.findings().size();
+  };
+  auto* const x = all.data();
+  SUBCASE("columns of one matrix") {
+    for (auto const& [a, b, c] : {std::array{0, 10, 20}, {20, 0, 10}, {10, 20, 0}})
+      CHECK(run({part("A", a, false), part("B", b, false), part("C", c, true)},
+                {10, 10, 0, 30, 30, 30, x + a, x + b, x + c}) == 0);
+  }
+  SUBCASE("in place") {
+    CHECK(run({part("A", 0, false), part("B", 10, false), part("C", 0, true)},
+              {10, 10, 0, 30, 30, 30, x, x + 10, x}) == 0);
+  }
+  SUBCASE("one line without a stride, one element for all rows") {
+    std::vector<operand> const lines = {{.name = "x", .data = x, .length = 10},
+                                        {.name = "y", .data = x + 150, .lines = 10, .length = 10, .stride = 0},
+                                        {.name = "z", .data = x + 200, .length = 100, .writable = true}};
+    CHECK(run(lines, {10, 10, 0, 0, 0, 10, x, x + 150, x + 200}) == 0);
+    CHECK(run(lines, {10, 11, 0, 0, 0, 10, x, x + 150, x + 200}) == 1);
+  }
+}
+
+TEST_CASE("a session without operands, and one that only counts") {
+  planted_kernel const p{.name = "right_tile", .kernel = nullptr, .grid = {}, .block = {}};
+  memory const all(p);
+  {
+    session watched({});
+    planted::run_right_kernel(all.operands());
+    auto const found = watched.findings();
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].kind == defect::outside_operands);
+  }
+  session watched({.check = false, .count = true, .operands = all.watched()});
+  planted::run_right_kernel(all.operands());
+  CHECK(watched.findings().empty());
+  CHECK(watched.counts().launches == 1);
+  CHECK(watched.counts().blocks_run == 9);
+  CHECK(all.is_product());
+}
+
+TEST_CASE("findings name the kernel, both accesses and how often") {
+  auto const& p = *std::ranges::find(planted::kernels(), std::string_view("two_blocks_write_an_element"),
+                                     [](planted_kernel const& k) { return std::string_view(k.name); });
+  auto const found = findings_of(p);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].count == 2);
+  auto const line = std::to_string(found[0].where.line);
+  CHECK(to_string(found[0]) ==
+        "race in global memory: two_blocks_write_an_element, tests/simt/global_races.cuh:" + line +
+            ", block (1, 0, 0), thread (0, 0, 0): writes C, row 0, element 31, which a thread of another block wrote "
+            "at tests/simt/global_races.cuh:" +
+            line + " (2 times)");
 }
 
 TEST_SUITE_END();

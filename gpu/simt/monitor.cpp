@@ -39,7 +39,10 @@ monitor::monitor(session_options options) : options_(std::move(options)), counte
   regions_.resize(2);
   regions_[0].space = space::shared_arrays;
   regions_[1].space = space::shared_dynamic;
-  for (auto const& o : options_.operands) {
+  // Where a kernel works in place, an element both read and written is one that it may write.
+  auto operands = options_.operands;
+  std::ranges::stable_partition(operands, &operand::writable);
+  for (auto const& o : operands) {
     region r;
     r.begin = number(o.data);
     r.line_bytes = static_cast<std::size_t>(o.length) * o.element_size;
@@ -215,16 +218,25 @@ void monitor::access(std::uintptr_t address, unsigned bytes, touch how, std::uin
   trace_.access(pc, kind, bytes, address);
 }
 
+bool monitor::is_in_gap(region const& r, std::uintptr_t address, unsigned bytes) {
+  return r.stride_bytes != r.line_bytes && (address - r.begin) % r.stride_bytes + bytes > r.line_bytes;
+}
+
 void monitor::check(region& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
   if (address % bytes != 0) misaligned(address, bytes, how, pc);
   auto const offset = address - r.begin;
   bool const global = r.space == space::operand;
   if (global) {
+    bool const in_gap = is_in_gap(r, address, bytes);
+    if (in_gap)  // operands may be parts of one matrix: between the rows of one lie those of another
+      for (auto& other : std::span(regions_).subspan(2))
+        if (address - other.begin < other.bytes && !is_in_gap(other, address, bytes))
+          return check(other, address, bytes, how, pc);
     if (how != touch::load && !r.writable) {
       note(defect::write_to_input, pc, 0, [&] { return fmt::format("writes {}", describe(r, address, bytes)); });
       abandon();
     }
-    if (r.stride_bytes != r.line_bytes && offset % r.stride_bytes + bytes > r.line_bytes)
+    if (in_gap)
       note(defect::row_gap, pc, 0, [&] {
         return fmt::format("{} {}, where a row ends after {} bytes", verb(how), describe(r, address, bytes), r.line_bytes);
       });

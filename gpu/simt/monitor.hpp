@@ -88,6 +88,7 @@ class monitor final : public monitor_events {
 
   region* find(std::uintptr_t address);
   void set_shared_arrays(shared_image const* image);
+  static bool is_in_gap(region const& r, std::uintptr_t address, unsigned bytes);
   void check(region& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
   bool check_shared_array(region const& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
   [[noreturn]] void stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);

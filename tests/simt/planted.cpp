@@ -140,6 +140,7 @@ constexpr planted_kernel all[] = {
     {"static_and_dynamic", static_and_dynamic, one, two_warps, 256},
     {"turns_of_lanes", turns_of_lanes, one, warp},
     {"chain_of_pairs", chain_of_pairs, one, warp},
+    {"add_rows", add_rows, {18, 1, 1}, {18, 1, 1}, 0, 20, 18, 18, 3},
     {"neighbours_in_a_row", neighbours_in_a_row, {2, 1, 1}, {24, 1, 1}},
 };
 // clang-format on
@@ -154,5 +155,9 @@ void run(planted_kernel const& p, operands const& g) {
 }
 
 void run_right_kernel(operands const& g) { launch(right_tile, dim3(3, 3), dim3(16, 16), 0, nullptr, g); }
+
+void run_add(operands const& g) {
+  launch(add_rows, dim3(static_cast<unsigned>(g.m)), dim3(32), 0, nullptr, g);
+}
 
 }  // namespace tandem::simt::planted

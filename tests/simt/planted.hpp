@@ -33,4 +33,7 @@ void run(planted_kernel const& p, operands const& g);
 void run_right_kernel(operands const& g);
 void run_another_kernel(operands const& g);
 
+/// c[i] = a[i] + b[i] for i < n of each of m rows, one block a row.
+void run_add(operands const& g);
+
 }  // namespace tandem::simt::planted

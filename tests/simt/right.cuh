@@ -79,6 +79,12 @@ __global__ void chain_of_pairs(operands g) {
   if (t == 2) g.c[0] = value[0];
 }
 
+// Each block adds a row.
+__global__ void add_rows(operands g) {
+  int const i = blockIdx.x, j = threadIdx.x;
+  if (j < g.n) g.c[i * g.ldc + j] = g.a[i * g.lda + j] + g.b[i * g.ldb + j];
+}
+
 // Reads of all blocks, writes of one thread, in separate elements of one row.
 __global__ void neighbours_in_a_row(operands g) {
   int const j = blockIdx.x * blockDim.x + threadIdx.x;
