@@ -191,8 +191,8 @@ TEST_CASE("operands may be parts of one matrix, the same memory, or one line") {
                 {10, 10, 0, 30, 30, 30, x + a, x + b, x + c}) == 0);
   }
   SUBCASE("in place") {
-    CHECK(run({part("A", 0, false), part("B", 10, false), part("C", 0, true)},
-              {10, 10, 0, 30, 30, 30, x, x + 10, x}) == 0);
+    CHECK(run({part("A", 0, false), part("B", 10, false), part("C", 0, true)}, {10, 10, 0, 30, 30, 30, x, x + 10, x}) ==
+          0);
   }
   SUBCASE("one line without a stride, one element for all rows") {
     std::vector<operand> const lines = {{.name = "x", .data = x, .length = 10},
@@ -230,7 +230,8 @@ TEST_CASE("findings name the kernel, both accesses and how often") {
   auto const line = std::to_string(found[0].where.line);
   CHECK(to_string(found[0]) ==
         "race in global memory: two_blocks_write_an_element, tests/simt/global_races.cuh:" + line +
-            ", block (1, 0, 0), thread (0, 0, 0): writes C, row 0, element 31, which a thread of another block wrote "
+            ", block (1, 0, 0), thread (0, 0, 0): writes 4 bytes at C, row 0, element 31, which a thread of another "
+            "block wrote "
             "at tests/simt/global_races.cuh:" +
             line + " (2 times)");
 }

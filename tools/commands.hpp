@@ -17,6 +17,7 @@ action add_list(CLI::App& app);
 action add_check(CLI::App& app);
 action add_tiles(CLI::App& app);
 action add_bench(CLI::App& app);
+action add_count(CLI::App& app);
 
 /// The text of `tandem --version`.
 std::string version_text();

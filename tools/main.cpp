@@ -1,4 +1,4 @@
-// The `tandem` command: list, check, tiles, bench.
+// The `tandem` command: list, check, tiles, bench, count.
 #include <cstdio>
 #include <exception>
 #include <utility>
@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
   add("check", "run kernels on odd and real shapes and decide which are right", tools::add_check);
   add("tiles", "how each kernel cuts one problem, CPU and GPU side by side", tools::add_tiles);
   add("bench", "measure kernels against named peers", tools::add_bench);
+  add("count", "what a GPU kernel's memory accesses cost, line by line, counted on the CPU", tools::add_count);
 
   try {
     app.parse(argc, argv);

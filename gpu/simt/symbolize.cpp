@@ -131,7 +131,7 @@ std::vector<place> lines_of(void const* pc) {
 place source_line(void const* pc) {
   auto const lines = lines_of(pc);
   for (auto const& line : lines)
-    if (line.line != 0 && !line.file.ends_with("tandem/simt/words.hpp")) return line;
+    if (line.line != 0 && line.file.find("include/tandem/simt/") == std::string::npos) return line;
   return lines.empty() ? place{} : lines.front();
 }
 

@@ -156,8 +156,6 @@ void run(planted_kernel const& p, operands const& g) {
 
 void run_right_kernel(operands const& g) { launch(right_tile, dim3(3, 3), dim3(16, 16), 0, nullptr, g); }
 
-void run_add(operands const& g) {
-  launch(add_rows, dim3(static_cast<unsigned>(g.m)), dim3(32), 0, nullptr, g);
-}
+void run_add(operands const& g) { launch(add_rows, dim3(static_cast<unsigned>(g.m)), dim3(32), 0, nullptr, g); }
 
 }  // namespace tandem::simt::planted

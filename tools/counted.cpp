@@ -1,0 +1,132 @@
+// The figures of one count as text and as JSON.
+#include "tools/counted.hpp"
+
+#include <fmt/format.h>
+
+#include "tools/table.hpp"
+
+namespace tandem::tools {
+namespace {
+
+using nlohmann::json;
+using simt::access_counts;
+using simt::access_kind;
+
+constexpr double sector_bytes = 32;
+
+bool is_shared(access_kind k) {
+  return k == access_kind::shared_load || k == access_kind::shared_store || k == access_kind::shared_atomic;
+}
+
+std::string words(access_kind k) {
+  std::string text(to_string(k));
+  text.replace(text.find('_'), 1, " ");
+  return text;
+}
+
+double ratio(std::uint64_t part, std::uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// Of shared memory the passes are what costs, of global memory the sectors.
+std::vector<std::string> line(std::string where, access_kind kind, std::string width, access_counts const& c) {
+  auto const cost = is_shared(kind) ? c.wavefronts : c.sectors;
+  return {std::move(where),
+          words(kind),
+          std::move(width),
+          std::to_string(c.requests),
+          fmt::format("{:.1f}", ratio(c.lanes, c.requests)),
+          is_shared(kind) ? "-" : std::to_string(c.sectors),
+          is_shared(kind) ? std::to_string(c.wavefronts) : "-",
+          fmt::format("{:.2f}", ratio(cost, c.requests)),
+          is_shared(kind) ? std::to_string(c.conflicts) : "-"};
+}
+
+std::string accesses(simt::counts const& counts) {
+  std::vector<std::vector<std::string>> rows{
+      {"line", "access", "bytes", "requests", "lanes", "sectors", "wavefronts", "a request", "conflicts"}};
+  for (auto const& s : counts.sites)
+    rows.push_back(line(fmt::format("{}:{}", s.where.file.empty() ? "?" : s.where.file, s.where.line), s.kind,
+                        std::to_string(s.bytes), s.counts));
+  for (std::size_t k = 0; k < simt::access_kinds; ++k)
+    if (auto const& c = counts.total[k]; c.requests != 0)
+      rows.push_back(line("all", static_cast<access_kind>(k), "-", c));
+  return text_table(rows);
+}
+
+std::string traffic(char const* what, std::uint64_t grid, std::uint64_t blocks) {
+  auto const bytes = [](std::uint64_t sectors) { return static_cast<double>(sectors) * sector_bytes; };
+  return fmt::format("sectors {:<8}  {} of the grid, {} of its blocks: between {:.0f} and {:.0f} bytes pass L2\n", what,
+                     grid, blocks, bytes(grid), bytes(blocks));
+}
+
+json to_json(access_counts const& c) {
+  return {{"requests", c.requests}, {"lanes", c.lanes},           {"bytes", c.bytes},
+          {"sectors", c.sectors},   {"wavefronts", c.wavefronts}, {"conflicts", c.conflicts}};
+}
+
+}  // namespace
+
+std::string describe(counted const& c) {
+  auto const& p = c.problem;
+  auto const& n = c.counts;
+  access_counts global, shared;
+  for (std::size_t k = 0; k < simt::access_kinds; ++k)
+    (is_shared(static_cast<access_kind>(k)) ? shared : global) += n.total[k];
+
+  std::string text =
+      fmt::format("{}  {}x{}x{} {}{}, lda {}, ldb {}, ldc {}, alpha {}, beta {}\n\n", c.kernel, p.m, p.n, p.k,
+                  p.trans_a ? 't' : 'n', p.trans_b ? 't' : 'n', p.lda, p.ldb, p.ldc, p.alpha, p.beta);
+  text += accesses(n) + '\n';
+  text += fmt::format("blocks            {}, of which {} were run\n", n.blocks, n.blocks_run);
+  text += fmt::format("multiply-adds     {}, fused\n", n.ffma + n.dfma);
+  text += fmt::format("bytes asked for   {:.4g} of global memory a multiply-add, {:.4g} of shared memory\n",
+                      ratio(global.bytes, n.ffma + n.dfma), ratio(shared.bytes, n.ffma + n.dfma));
+  text += fmt::format("global memory     {:.2f} sectors a request\n", ratio(global.sectors, global.requests));
+  text += fmt::format("shared memory     {:.2f} wavefronts a request; {:.1f} % of them are bank conflicts\n",
+                      ratio(shared.wavefronts, shared.requests), 100 * ratio(shared.conflicts, shared.wavefronts));
+  text += fmt::format("barriers          {}, {:.4g} a block\n", n.barriers, ratio(n.barriers, n.blocks));
+  text += traffic("loaded", n.grid_sectors_loaded, n.block_sectors_loaded);
+  text += traffic("stored", n.grid_sectors_stored, n.block_sectors_stored);
+  return text;
+}
+
+json to_json(counted const& c) {
+  auto const& p = c.problem;
+  auto const& n = c.counts;
+  json counts = {{"ffma", n.ffma},
+                 {"dfma", n.dfma},
+                 {"barriers", n.barriers},
+                 {"block_sectors_loaded", n.block_sectors_loaded},
+                 {"grid_sectors_loaded", n.grid_sectors_loaded},
+                 {"block_sectors_stored", n.block_sectors_stored},
+                 {"grid_sectors_stored", n.grid_sectors_stored}};
+  for (std::size_t k = 0; k < simt::access_kinds; ++k)
+    counts[std::string(to_string(static_cast<access_kind>(k)))] = to_json(n.total[k]);
+  json sites = json::array();
+  for (auto const& s : n.sites)
+    sites.push_back({{"kernel", s.kernel},
+                     {"file", s.where.file},
+                     {"line", s.where.line},
+                     {"kind", to_string(s.kind)},
+                     {"bytes", s.bytes},
+                     {"counts", to_json(s.counts)}});
+  return {{"kernel", c.kernel},
+          {"m", p.m},
+          {"n", p.n},
+          {"k", p.k},
+          {"trans_a", p.trans_a ? "t" : "n"},
+          {"trans_b", p.trans_b ? "t" : "n"},
+          {"lda", p.lda},
+          {"ldb", p.ldb},
+          {"ldc", p.ldc},
+          {"alpha", p.alpha},
+          {"beta", p.beta},
+          {"sampling", c.sampling == simt::sampling::all ? "all" : "classes"},
+          {"blocks", n.blocks},
+          {"blocks_run", n.blocks_run},
+          {"counts", std::move(counts)},
+          {"sites", std::move(sites)}};
+}
+
+}  // namespace tandem::tools
