@@ -16,7 +16,7 @@ if(NOT TANDEM_INSTRUMENTING_CXX)
   endif()
 endif()
 
-set(TANDEM_INSTRUMENT_FLAGS -std=c++20 -O2 -g1 -gdwarf-4 -gdwarf-aranges -fPIC -fvisibility=hidden
+set(TANDEM_INSTRUMENT_FLAGS -std=c++20 -O2 -g1 -gdwarf-5 -gdwarf-aranges -fPIC -fvisibility=hidden
   # The bits and the accesses of the source: no contraction, no merging of accesses into vectors, copies or fills.
   -ffp-contract=off -fno-vectorize -fno-slp-vectorize -fno-unroll-loops
   # nvcc takes a store to one type for one that may change another.
@@ -54,7 +54,8 @@ function(tandem_add_instrumented_kernels target)
         "$<$<BOOL:${includes}>:-I$<JOIN:${includes},;-I>>" "$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},;-D>>"
         -MD -MF ${base}.d -MT ${base}.o -S ${path} -o ${base}.clang.s
       COMMAND awk -f ${TANDEM_SIMT_CMAKE_DIR}/instrument.awk ${base}.clang.s > ${base}.s
-      COMMAND ${TANDEM_INSTRUMENTING_CXX} -c ${base}.s -o ${base}.o
+      # No warnings: the assembler finds fault with the compiler's own table of files.
+      COMMAND ${TANDEM_INSTRUMENTING_CXX} -Wa,--no-warn -c ${base}.s -o ${base}.o
       DEPENDS ${path} ${TANDEM_SIMT_CMAKE_DIR}/instrument.awk
       DEPFILE ${base}.d
       COMMENT "Instrumenting ${source}"
