@@ -103,7 +103,7 @@ TEST_CASE("every kernel's accesses are counted as before") {
   for (auto const& [name, entry] : counted) {
     CAPTURE(name);
     CHECK(wanted.contains(name));
-    if (wanted.contains(name)) CHECK(entry == wanted.at(name));
+    if (wanted.contains(name)) CHECK(nlohmann::json::diff(wanted.at(name), entry).dump() == "[]");
   }
 }
 
