@@ -18,6 +18,11 @@ if(CMAKE_CUDA_COMPILER)
   enable_language(CUDA)
   set(CMAKE_CUDA_RUNTIME_LIBRARY Static)  # a program starts on a machine without any CUDA library
   set(TANDEM_HAVE_CUDA ON)
+  # CMake 3.25 has to be told how nvcc is asked for C++20; without this it asks for 17.
+  if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+  endif()
+  find_package(CUDAToolkit REQUIRED)
 elseif(TANDEM_CUDA STREQUAL "ON")
   message(FATAL_ERROR "TANDEM_CUDA=ON, but no CUDA compiler was found; install the CUDA toolkit or set CMAKE_CUDA_COMPILER")
 endif()

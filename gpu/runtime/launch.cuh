@@ -1,4 +1,5 @@
-// How kernels start on the device, and their dynamic shared memory; the SIMT executor's side is gpu/simt/words.hpp.
+// How kernels start on the device, and their dynamic shared memory; with cp.async and textures, all that a kernel file
+// finds besides CUDA's own words. The SIMT executor's side is tandem/simt/words.hpp.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +7,9 @@
 
 #include <cuda_runtime.h>
 
+#include "gpu/runtime/async.cuh"
 #include "gpu/runtime/check.hpp"
+#include "gpu/runtime/texture.cuh"
 
 namespace TANDEM_KERNEL_NAMESPACE {
 

@@ -96,7 +96,7 @@ void commit_async() {
 }
 
 void wait_async(unsigned groups) {
-  if (watching != nullptr) watching->wait_async(groups, reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)));
+  if (watching != nullptr) watching->wait_async(groups);
 }
 
 void fetch_texture(linear_texture_data const& texture, std::int64_t i, unsigned bytes, void* to) {

@@ -36,7 +36,7 @@ std::string describe(index3 const& size, unsigned thread) {
 }  // namespace
 
 monitor::monitor(session_options options) : options_(std::move(options)), counter_(options_.operands) {
-  regions_.resize(2);
+  regions_.resize(first_operand);
   regions_[0].space = space::shared_arrays;
   regions_[1].space = space::shared_dynamic;
   for (auto const& o : options_.operands) {
@@ -50,6 +50,8 @@ monitor::monitor(session_options options) : options_(std::move(options)), counte
     if (options_.check && o.writable) r.shadow = simt::shadow(r.bytes, true);
     regions_.push_back(std::move(r));
   }
+  ranges_.resize(regions_.size());
+  for (std::size_t i = 0; i < regions_.size(); ++i) set_range(i);
 }
 
 void monitor::set_shared_arrays(shared_image const* image) {
@@ -58,18 +60,15 @@ void monitor::set_shared_arrays(shared_image const* image) {
   auto& r = regions_[0];
   r = {};
   r.space = space::shared_arrays;
+  set_range(0);
   arrays_.clear();
-  array_of_word_.clear();
   if (image == nullptr || image->begin == nullptr) return;
   r.begin = number(image->begin);
   r.bytes = static_cast<std::size_t>(number(image->end) - r.begin);
   if (options_.check) r.shadow = simt::shadow(r.bytes, false);
   arrays_.assign(image->arrays_begin, image->arrays_end);
   std::ranges::sort(arrays_, {}, &shared_array::begin);
-  array_of_word_.resize(r.bytes / 4 + 1);
-  for (std::size_t i = 0; i < arrays_.size(); ++i)
-    for (auto at = number(arrays_[i].begin); at < number(arrays_[i].begin) + arrays_[i].bytes; at += 4)
-      array_of_word_[(at - r.begin) / 4] = static_cast<std::uint32_t>(i + 1);
+  set_range(0);
 }
 
 std::vector<block_class> monitor::begin_launch(kernel_launch const& launch, unsigned char const* arena) {
@@ -79,6 +78,7 @@ std::vector<block_class> monitor::begin_launch(kernel_launch const& launch, unsi
   auto& dynamic = regions_[1];
   dynamic.begin = number(arena);
   dynamic.bytes = launch.dynamic_bytes;
+  set_range(1);
   dynamic.shadow = options_.check ? simt::shadow(dynamic.bytes, false) : simt::shadow();
   threads_.assign(thread_count_, {});
   live_.resize((thread_count_ + 31) / 32);
@@ -191,77 +191,86 @@ void monitor::end_block() {
 
 void monitor::end_launch() { kernel_ = nullptr; }
 
-monitor::region* monitor::find(std::uintptr_t address) {
-  for (auto& r : regions_)
-    if (address - r.begin < r.bytes) return &r;
-  return nullptr;
+void monitor::set_range(std::size_t i) {
+  auto const& r = regions_[i];
+  ranges_[i] = {r.begin, r.bytes, r.space == space::operand && !r.writable && r.stride_bytes == r.line_bytes};
 }
 
-void monitor::access(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
-  if (address - stack_ < stack_bytes_) return;  // the thread's own memory
-  region* const r = find(address);
-  if (r == nullptr && is_built_in_variable(address)) return;
-  if (r == nullptr || address + bytes > r->begin + r->bytes) stray(address, bytes, how, pc);
-  if (options_.check) check(*r, address, bytes, how, pc);
-  if (!options_.count) return;
-  bool const global = r->space == space::operand;
-  auto const kind = how == touch::load    ? (global ? access_kind::global_load : access_kind::shared_load)
-                    : how == touch::store ? (global ? access_kind::global_store : access_kind::shared_store)
-                                          : (global ? access_kind::global_atomic : access_kind::shared_atomic);
-  trace_.access(pc, kind, bytes, address);
+std::size_t monitor::find(std::uintptr_t address, unsigned bytes) const {
+  for (std::size_t i = 0; i < ranges_.size(); ++i)
+    if (ranges_[i].contains(address, bytes)) return i;
+  return nowhere;
 }
 
 void monitor::check(region& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
-  if (address % bytes != 0) {
-    note(defect::misaligned, pc, 0, [&] {
-      return fmt::format("{} {} bytes at {}, which is no multiple of {}", verb(how), bytes, describe(r, address, bytes),
-                         bytes);
-    });
-    watching = nullptr;
-    abandon_thread();
-  }
+  if ((address & (bytes - 1)) != 0) misaligned(r, address, bytes, how, pc);
   auto const offset = address - r.begin;
-  bool const global = r.space == space::operand;
-  if (global) {
-    if (how != touch::load && !r.writable) {
-      note(defect::write_to_input, pc, 0, [&] { return fmt::format("writes {}", describe(r, address, bytes)); });
-      watching = nullptr;
-      abandon_thread();
-    }
+  if (r.space == space::operand) {
     if (r.stride_bytes != r.line_bytes && offset % r.stride_bytes + bytes > r.line_bytes)
-      note(defect::row_gap, pc, 0, [&] {
-        return fmt::format("{} {}, where a row ends after {} bytes", verb(how), describe(r, address, bytes), r.line_bytes);
-      });
-    if (!r.writable) return;
-  } else if (r.space == space::shared_arrays) {
-    check_shared_array(r, address, bytes, how, pc);
+      in_gap(r, address, bytes, how, pc);
+    if (!r.writable) {
+      if (how != touch::load) write_to_input(r, address, bytes, pc);
+      return;
+    }
   }
-  stamp other;
   if (how == touch::atomic) order_.atomic();
-  auto const found = how == touch::load
-                         ? r.shadow.load(order_, offset, bytes, pc, other)
-                         : r.shadow.store(order_, offset, bytes, pc, how == touch::atomic, other);
+  stamp other;
+  auto const found = how == touch::load ? r.shadow.load(order_, offset, bytes, pc, other)
+                                        : r.shadow.store(order_, offset, bytes, pc, how == touch::atomic, other);
   if (found != clash::none) report(found, other, r, address, bytes, how, pc);
 }
 
-void monitor::check_shared_array(region const& r, std::uintptr_t address, unsigned bytes, touch how,
-                                 std::uintptr_t pc) {
-  auto const index = array_of_word_[(address - r.begin) / 4];
-  if (index != 0 && address + bytes <= number(arrays_[index - 1].begin) + arrays_[index - 1].bytes) return;
-  note(defect::outside_shared, pc, 0,
-       [&] { return fmt::format("{} {} bytes at {}", verb(how), bytes, describe(r, address, bytes)); });
+void monitor::end_thread() {
+  watching = nullptr;
+  abandon_thread();
 }
 
-void monitor::report(clash found, stamp const& other, region const& r, std::uintptr_t address, unsigned bytes,
+void monitor::misaligned(region const& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
+  note(defect::misaligned, pc, 0, [&] {
+    return fmt::format("{} {} bytes at {}, which is no multiple of {}", verb(how), bytes, describe(r, address), bytes);
+  });
+  end_thread();
+}
+
+void monitor::write_to_input(region const& r, std::uintptr_t address, unsigned bytes, std::uintptr_t pc) {
+  note(defect::write_to_input, pc, 0,
+       [&] { return fmt::format("writes {} bytes at {}", bytes, describe(r, address)); });
+  end_thread();
+}
+
+void monitor::in_gap(region const& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
+  note(defect::row_gap, pc, 0, [&] {
+    return fmt::format("{} {} bytes at {}, where a row has {} bytes", verb(how), bytes, describe(r, address),
+                       r.line_bytes);
+  });
+}
+
+bool monitor::is_in_shared_array(std::uintptr_t address, unsigned bytes) const {
+  auto const after =
+      std::ranges::upper_bound(arrays_, reinterpret_cast<void const*>(address), {}, &shared_array::begin);
+  if (after == arrays_.begin()) return false;
+  auto const& array = *std::prev(after);
+  return address + bytes <= number(array.begin) + array.bytes;
+}
+
+void monitor::report(clash found, stamp const& other, region& r, std::uintptr_t address, unsigned bytes,
                      touch how, std::uintptr_t pc) {
-  auto const what = [&] { return fmt::format("{} {}", verb(how), describe(r, address, bytes)); };
+  auto const what = [&] { return fmt::format("{} {} bytes at {}", verb(how), bytes, describe(r, address)); };
+  // What no thread may write stays unwritten, so that every access to it comes here.
+  if (r.space == space::shared_arrays && (found == clash::uninitialised || found == clash::first_write) &&
+      !is_in_shared_array(address, bytes)) {
+    note(defect::outside_shared, pc, 0, what);
+    if (how != touch::load) r.shadow.forget(address - r.begin, bytes);
+    return;
+  }
+  if (found == clash::first_write) return;
   if (found == clash::uninitialised) {
     note(defect::uninitialised_shared, pc, 0, what);
     return;
   }
   auto const who = [&] {
     return order_.in_another_block(other) ? std::string("a thread of another block")
-           : other.several_warps || other.several_lanes
+           : other.is(stamp::several_warps) || other.is(stamp::several_lanes)
                ? std::string("several threads")
                : fmt::format("thread {}", simt::describe(block_size, other.thread));
   };
@@ -272,7 +281,7 @@ void monitor::report(clash found, stamp const& other, region const& r, std::uint
   }
   note(r.space == space::operand ? defect::global_race : defect::shared_race, pc, full_pc(other), [&] {
     return fmt::format("{}, which {} {}", what(), who(),
-                       found == clash::read ? "read" : other.atomic ? "updated" : "wrote");
+                       found == clash::read ? "read" : other.is(stamp::atomic) ? "updated" : "wrote");
   });
 }
 
@@ -285,7 +294,7 @@ std::uintptr_t monitor::full_pc(stamp const& s) const {
   return pc;
 }
 
-std::string monitor::describe(region const& r, std::uintptr_t address, unsigned bytes) const {
+std::string monitor::describe(region const& r, std::uintptr_t address) const {
   auto const offset = address - r.begin;
   switch (r.space) {
     case space::shared_dynamic:
@@ -302,11 +311,11 @@ std::string monitor::describe(region const& r, std::uintptr_t address, unsigned 
   auto const line = r.stride_bytes == 0 ? 0 : offset / r.stride_bytes;
   auto const element = static_cast<std::size_t>(
       std::ranges::find(options_.operands, r.name, &operand::name)->element_size);
-  (void)bytes;
   return fmt::format("{}, row {}, element {}", r.name, line, (offset - line * r.stride_bytes) / element);
 }
 
 void monitor::stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
+  if (is_built_in_variable(address)) return;
   auto const what = [&](char const* where, std::size_t by, std::string const& name) {
     return fmt::format("{} {} bytes that {} {} by {} bytes", verb(how), bytes, where, name, by);
   };
@@ -337,23 +346,24 @@ void monitor::stray(std::uintptr_t address, unsigned bytes, touch how, std::uint
       note(defect::outside_operands, pc, 0,
            [&] { return fmt::format("{} {} bytes that no operand is near", verb(how), bytes); });
   }
-  watching = nullptr;
-  abandon_thread();
+  end_thread();
 }
 
 void monitor::copy_async(void* to, void const* from, unsigned bytes, unsigned from_source, std::uintptr_t pc) {
-  auto const target = number(to);
   if (from_source != 0) access(number(from), from_source, touch::load, pc);
-  (void)target;
-  access(target, bytes, touch::store, pc);
-  region* const r = find(target);
-  if (options_.check && r != nullptr) r->shadow.set_in_flight(order_, target - r->begin, bytes, pc, true);
+  access(number(to), bytes, touch::store, pc);
+  if (options_.check) mark_in_flight(to, bytes, pc, true);
   me().copies.push_back({to, from, bytes, from_source, me().groups, pc});
+}
+
+void monitor::mark_in_flight(void* to, unsigned bytes, std::uintptr_t pc, bool on_its_way) {
+  auto& r = regions_[find(number(to), bytes)];
+  r.shadow.set_in_flight(order_, number(to) - r.begin, bytes, pc, on_its_way);
 }
 
 void monitor::commit_async() { ++me().groups; }
 
-void monitor::wait_async(unsigned groups, std::uintptr_t) {
+void monitor::wait_async(unsigned groups) {
   auto& self = me();
   auto const arrived = std::ranges::stable_partition(self.copies, [&](pending_copy const& c) {
     return c.group + groups < self.groups;
@@ -361,8 +371,7 @@ void monitor::wait_async(unsigned groups, std::uintptr_t) {
   for (auto c = self.copies.begin(); c != arrived.begin(); ++c) {
     std::memset(c->to, 0, c->bytes);
     std::memcpy(c->to, c->from, c->from_source);
-    region* const r = find(number(c->to));
-    if (options_.check) r->shadow.set_in_flight(order_, number(c->to) - r->begin, c->bytes, c->pc, false);
+    if (options_.check) mark_in_flight(c->to, c->bytes, c->pc, false);
   }
   self.copies.erase(self.copies.begin(), arrived.begin());
 }

@@ -44,11 +44,27 @@ class monitor final : public monitor_events {
   void enter_block(std::uintptr_t pc) {
     if (options_.count) trace_.block(pc);
   }
-  void access(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
+  // Short, as every access comes here; what is not plainly right goes to `check`.
+  void access(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
+    if (address - stack_ < stack_bytes_) return;  // the thread's own memory
+    auto& likely = region_of_pc_[(pc ^ pc >> 6) % region_of_pc_.size()];  // an instruction seldom changes its region
+    auto r = static_cast<std::size_t>(likely);
+    if (!ranges_[r].contains(address, bytes)) [[unlikely]] {
+      r = find(address, bytes);
+      if (r == nowhere) {
+        stray(address, bytes, how, pc);
+        return;
+      }
+      likely = static_cast<std::uint16_t>(r);
+    }
+    if (options_.check && (how != touch::load || (address & (bytes - 1)) != 0 || !is_plain_load(r, address, bytes)))
+      check(regions_[r], address, bytes, how, pc);
+    if (options_.count) trace_.access(pc, kinds[static_cast<std::size_t>(how)][r >= first_operand], bytes, address);
+  }
   void fence() { order_.fence(); }
   void copy_async(void* to, void const* from, unsigned bytes, unsigned from_source, std::uintptr_t pc);
   void commit_async();
-  void wait_async(unsigned groups, std::uintptr_t pc);
+  void wait_async(unsigned groups);
   /// Whether the element may be read.
   void fetch(void const* from, unsigned bytes, std::uintptr_t pc);
 
@@ -80,14 +96,38 @@ class monitor final : public monitor_events {
     std::vector<pending_copy> copies = {};
   };
 
-  region* find(std::uintptr_t address);
-  void set_shared_arrays(shared_image const* image);
+  static constexpr access_kind kinds[3][2] = {{access_kind::shared_load, access_kind::global_load},
+                                              {access_kind::shared_store, access_kind::global_store},
+                                              {access_kind::shared_atomic, access_kind::global_atomic}};
+  static constexpr std::size_t first_operand = 2, nowhere = ~std::size_t{0};
+
+  struct range {
+    std::uintptr_t begin;
+    std::size_t bytes;
+    bool may_all_be_read;  // an input without gaps
+    bool contains(std::uintptr_t address, unsigned size) const {
+      return address - begin < bytes && size <= bytes - (address - begin);
+    }
+  };
+  /// The region that holds all the bytes.
+  std::size_t find(std::uintptr_t address, unsigned bytes) const;
+  bool is_plain_load(std::size_t r, std::uintptr_t address, unsigned bytes) const {
+    return ranges_[r].may_all_be_read ||
+           (r < first_operand && bytes == 4 && regions_[r].shadow.is_plain_load(order_, address - ranges_[r].begin));
+  }
   void check(region& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
-  void check_shared_array(region const& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
-  [[noreturn]] void stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
-  void report(clash found, stamp const& other, region const& r, std::uintptr_t address, unsigned bytes, touch how,
+  void mark_in_flight(void* to, unsigned bytes, std::uintptr_t pc, bool on_its_way);
+  void set_range(std::size_t i);
+  void set_shared_arrays(shared_image const* image);
+  bool is_in_shared_array(std::uintptr_t address, unsigned bytes) const;
+  [[noreturn]] void end_thread();
+  [[noreturn]] void misaligned(region const& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
+  [[noreturn]] void write_to_input(region const& r, std::uintptr_t address, unsigned bytes, std::uintptr_t pc);
+  void in_gap(region const& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
+  void stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
+  void report(clash found, stamp const& other, region& r, std::uintptr_t address, unsigned bytes, touch how,
               std::uintptr_t pc);
-  std::string describe(region const& r, std::uintptr_t address, unsigned bytes) const;
+  std::string describe(region const& r, std::uintptr_t address) const;
   std::uintptr_t full_pc(stamp const& s) const;
   template <class Detail>
   void note(defect kind, std::uintptr_t pc, std::uintptr_t other, Detail const& detail) {
@@ -103,9 +143,10 @@ class monitor final : public monitor_events {
 
   // Static shared memory, the dynamic one, then the operands.
   std::vector<region> regions_;
+  std::vector<range> ranges_;  // of the regions, side by side
+  std::array<std::uint16_t, 256> region_of_pc_ = {};
   shared_image const* image_ = nullptr;
-  std::vector<shared_array> arrays_;           // by address
-  std::vector<std::uint32_t> array_of_word_;   // 1 + index; 0 between arrays
+  std::vector<shared_array> arrays_;  // by address
 
   void const* kernel_ = nullptr;
   block_class block_;

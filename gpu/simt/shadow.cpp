@@ -2,15 +2,14 @@
 #include "gpu/simt/shadow.hpp"
 
 #include <algorithm>
-#include <new>
 
 namespace tandem::simt {
 
 bool happened_before::is_before_in_warp(stamp const& s) const {
-  if (s.thread / 32 != thread_ / 32) return false;
-  auto const& w = warps_[thread_ / 32];
+  if (s.thread / 32 != now_.thread / 32) return false;
+  auto const& w = warps_[now_.thread / 32];
   if (s.time < w.all_synced) return true;
-  return w.known && !s.several_lanes && s.time < (*w.known)[thread_ % 32][s.thread % 32];
+  return w.known && !s.is(stamp::several_lanes) && s.time < (*w.known)[now_.thread % 32][s.thread % 32];
 }
 
 // Vector clocks: each lane of the operation then knows what any of them knew.

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
-#include <vector>
+#include <new>
 
 namespace tandem::simt {
 
@@ -17,10 +17,13 @@ struct stamp {
   std::uint32_t time = 0;
   std::uint32_t pc = 0;  ///< its low half
   std::uint16_t thread = 0;
-  bool atomic = false;
-  bool in_flight = false;      ///< cp.async has it and was not waited for
-  bool several_lanes = false;  ///< lanes of one warp, unordered
-  bool several_warps = false;
+  std::uint8_t flags = 0;
+
+  static constexpr std::uint8_t atomic = 1;
+  static constexpr std::uint8_t in_flight = 2;      ///< cp.async has it and was not waited for
+  static constexpr std::uint8_t several_lanes = 4;  ///< lanes of one warp, unordered
+  static constexpr std::uint8_t several_warps = 8;
+  bool is(std::uint8_t flag) const { return (flags & flag) != 0; }
 };
 
 struct cell {
@@ -31,39 +34,42 @@ struct cell {
 class happened_before {
  public:
   void begin_launch() {
-    launch_ = ++epoch_;
+    launch_ = ++now_.epoch;
     fenced_ = acquired_ = false;
   }
   void begin_block() {
-    block_ = ++epoch_;
+    block_ = ++now_.epoch;
     acquired_ = false;
     warps_.fill({});
   }
   void block_synced() {
-    ++epoch_;
+    ++now_.epoch;
     warps_.fill({});
   }
   void warp_synced(unsigned warp, std::uint32_t lanes, std::uint32_t live);
-  void resume(unsigned thread) { thread_ = thread; }
+  void resume(unsigned thread) {
+    now_.thread = static_cast<std::uint16_t>(thread);
+    now_.time = warps_[thread / 32].time;
+  }
   void fence() { fenced_ = true; }
   void atomic() { acquired_ = true; }
 
   stamp now(std::uint64_t pc) const {
-    return {.epoch = epoch_,
-            .time = warps_[thread_ / 32].time,
-            .pc = static_cast<std::uint32_t>(pc),
-            .thread = static_cast<std::uint16_t>(thread_)};
+    stamp s = now_;
+    s.pc = static_cast<std::uint32_t>(pc);
+    return s;
   }
-  bool in_this_epoch(stamp const& s) const { return s.epoch == epoch_; }
+  bool in_this_epoch(stamp const& s) const { return s.epoch == now_.epoch; }
   bool in_this_block(stamp const& s) const { return s.epoch >= block_; }
   bool in_another_block(stamp const& s) const { return s.epoch >= launch_ && s.epoch < block_; }
+  bool by_this_warp_now(stamp const& s) const { return s.thread / 32 == now_.thread / 32 && s.time == now_.time; }
 
   /// Whether another thread made the stamp and nothing puts that before now. What another block did to its own memory
   /// is over; what it did to memory of all blocks is ordered only by fences with atomics.
   bool is_unordered(stamp const& s, bool of_all_blocks) const {
-    if (s.epoch != epoch_) return of_all_blocks && in_another_block(s) && !(fenced_ && acquired_);
-    if (s.several_warps) return true;
-    return (s.thread != thread_ || s.several_lanes) && !is_before_in_warp(s);
+    if (s.epoch != now_.epoch) return of_all_blocks && in_another_block(s) && !(fenced_ && acquired_);
+    if (s.is(stamp::several_warps)) return true;
+    return (s.thread != now_.thread || s.is(stamp::several_lanes)) && !is_before_in_warp(s);
   }
 
   bool is_before_in_warp(stamp const& s) const;
@@ -76,14 +82,15 @@ class happened_before {
     /// that only some lanes took part in.
     std::shared_ptr<std::array<std::array<std::uint32_t, 32>, 32>> known = {};
   };
-  std::uint32_t epoch_ = 0, block_ = 0, launch_ = 0;
-  unsigned thread_ = 0;
+  stamp now_;
+  std::uint32_t block_ = 0, launch_ = 0;
   bool fenced_ = false, acquired_ = false;
   std::array<warp_order, 32> warps_ = {};
 };
 
 /// What an access runs into.
-enum class clash { none, write, read, uninitialised, in_flight };
+///   first_write  a block's first store to a cell of its own: no clash, but the time to ask whether it may
+enum class clash { none, write, read, uninitialised, in_flight, first_write };
 
 /// The cells of one piece of memory: one for each word, or for each byte once something narrower was accessed.
 class shadow {
@@ -97,15 +104,32 @@ class shadow {
   clash load(happened_before const& order, std::size_t offset, unsigned bytes, std::uint64_t pc, stamp& other) {
     return each(offset, bytes, [&](cell& c) { return load(order, c, pc, other); });
   }
+  /// Whether a load of the word at this offset, a multiple of 4, would find and change nothing: others of its warp, or
+  /// of several warps, have already read since the last barrier what was written before it.
+  bool is_plain_load(happened_before const& order, std::size_t offset) const {
+    if (!words_) return false;
+    cell const& c = cells_[offset / 4];
+    return order.in_this_block(c.write) && !order.in_this_epoch(c.write) && c.write.flags == 0 &&
+           order.in_this_epoch(c.read) &&
+           (c.read.is(stamp::several_warps) || (c.read.is(stamp::several_lanes) && order.by_this_warp_now(c.read)));
+  }
   clash store(happened_before const& order, std::size_t offset, unsigned bytes, std::uint64_t pc, bool atomic,
               stamp& other) {
     return each(offset, bytes, [&](cell& c) { return store(order, c, pc, atomic, other); });
   }
+  /// As if it had never been written.
+  void forget(std::size_t offset, unsigned bytes) {
+    each(offset, bytes, [](cell& c) {
+      c.write = {};
+      return clash::none;
+    });
+  }
   /// The bytes are on their way, or have arrived.
-  void set_in_flight(happened_before const& order, std::size_t offset, unsigned bytes, std::uint64_t pc, bool on_its_way) {
+  void set_in_flight(happened_before const& order, std::size_t offset, unsigned bytes, std::uint64_t pc,
+                     bool on_its_way) {
     each(offset, bytes, [&](cell& c) {
       c.write = order.now(pc);
-      c.write.in_flight = on_its_way;
+      if (on_its_way) c.write.flags = stamp::in_flight;
       return clash::none;
     });
   }
@@ -123,10 +147,9 @@ class shadow {
   }
 
   clash load(happened_before const& order, cell& c, std::uint64_t pc, stamp& other) const {
-    auto const now = order.now(pc);
     clash found = clash::none;
-    if (!order.in_this_epoch(c.write) || c.write.thread != now.thread || c.write.in_flight) {
-      if (c.write.in_flight && order.in_this_block(c.write))
+    if (order.in_this_epoch(c.write) || !order.in_this_block(c.write) || c.write.is(stamp::in_flight)) [[unlikely]] {
+      if (c.write.is(stamp::in_flight) && order.in_this_block(c.write))
         found = clash::in_flight;
       else if (order.is_unordered(c.write, of_all_blocks_))
         found = clash::write;
@@ -136,34 +159,40 @@ class shadow {
     }
     stamp& r = c.read;
     if (!order.in_this_epoch(r)) {
-      r = now;
-    } else if (!r.several_warps) {
-      if (r.thread / 32 != now.thread / 32)
-        r.several_warps = true;
-      else if (r.time != now.time && order.is_before_in_warp(r))
-        r = now;
-      else if (r.thread != now.thread)
-        r.several_lanes = true;
+      r = order.now(pc);
+    } else if (!r.is(stamp::several_warps)) {
+      if (order.by_this_warp_now(r)) {
+        if (r.thread != order.now(pc).thread) r.flags |= stamp::several_lanes;
+      } else if (r.thread / 32 != order.now(pc).thread / 32) {
+        r.flags |= stamp::several_warps;
+      } else if (order.is_before_in_warp(r)) {
+        r = order.now(pc);
+      } else if (r.thread != order.now(pc).thread) {
+        r.flags |= stamp::several_lanes;
+      }
     }
     return found;
   }
 
   clash store(happened_before const& order, cell& c, std::uint64_t pc, bool atomic, stamp& other) const {
     clash found = clash::none;
-    if (c.write.in_flight && order.in_this_block(c.write)) {
+    if (c.write.is(stamp::in_flight) && order.in_this_block(c.write)) {
       found = clash::in_flight, other = c.write;
-    } else if (order.is_unordered(c.write, of_all_blocks_) && !(atomic && c.write.atomic)) {
+    } else if (order.is_unordered(c.write, of_all_blocks_) && !(atomic && c.write.is(stamp::atomic))) {
       found = clash::write, other = c.write;
     } else if (order.is_unordered(c.read, of_all_blocks_)) {
       found = clash::read, other = c.read;
+    } else if (!of_all_blocks_ && !order.in_this_block(c.write)) {
+      found = clash::first_write;
     }
     c.write = order.now(pc);
-    c.write.atomic = atomic;
+    if (atomic) c.write.flags = stamp::atomic;
     return found;
   }
 
   template <class F>
   clash each(std::size_t offset, unsigned bytes, F const& f) {
+    if (words_ && bytes == 4 && offset % 4 == 0) [[likely]] return f(cells_[offset / 4]);
     if (words_ && (bytes % 4 != 0 || offset % 4 != 0)) refine();
     auto const first = words_ ? offset / 4 : offset, count = words_ ? bytes / 4 : std::size_t{bytes};
     auto found = clash::none;

@@ -8,12 +8,12 @@ namespace {
 
 constexpr unsigned warp_size = 32, sector_bytes = 32, bank_row_bytes = 32 * 4;
 
-// A sorted list of distinct numbers. Lanes mostly come in ascending order, in which nothing is searched.
-unsigned insert(std::uint64_t* list, unsigned size, std::uint64_t number) {
+// A sorted list of distinct numbers. Lanes mostly come in ascending order, in which nothing is searched or moved.
+inline unsigned insert(std::uint64_t* list, unsigned size, std::uint64_t number) {
   unsigned at = size;
   while (at > 0 && list[at - 1] > number) --at;
   if (at > 0 && list[at - 1] == number) return size;
-  std::copy_backward(list + at, list + size, list + size + 1);
+  for (unsigned i = size; i > at; --i) list[i] = list[i - 1];
   list[at] = number;
   return size + 1;
 }
@@ -26,13 +26,14 @@ void for_each_lane(std::uint32_t mask, F&& f) {
 // Passes of lanes that go together: a pass reads one row of each bank, and lanes that want the same word share it. An
 // aligned access of 2 or 4 words takes 2 or 4 banks whole, so it counts as one unit of that size in fewer, wider banks.
 unsigned passes(warp_access const& access, std::uint32_t lanes, unsigned unit_bytes) {
-  std::uint64_t const banks = bank_row_bytes / unit_bytes;
+  int const shift = std::countr_zero(unit_bytes);  // a division takes longer than all else here
+  std::uint64_t const bank = bank_row_bytes / unit_bytes - 1;
   std::array<std::uint64_t, warp_size> unit;
   unsigned size = 0;
-  for_each_lane(lanes, [&](unsigned lane) { size = insert(unit.data(), size, access.address[lane] / unit_bytes); });
+  for_each_lane(lanes, [&](unsigned lane) { size = insert(unit.data(), size, access.address[lane] >> shift); });
   std::array<std::uint8_t, warp_size> rows{};
   unsigned most = 0;
-  for (unsigned i = 0; i < size; ++i) most = std::max<unsigned>(most, ++rows[unit[i] % banks]);
+  for (unsigned i = 0; i < size; ++i) most = std::max<unsigned>(most, ++rows[unit[i] & bank]);
   return most;
 }
 
@@ -59,15 +60,13 @@ sector_list sectors(warp_access const& access) {
   return list;
 }
 
-shared_cost shared_wavefronts(warp_access const& access) {
-  // A pass moves at most 128 bytes, so lanes of 8 and 16 bytes go by half and quarter warps; where lanes share
-  // addresses in pairs, two such groups go together. Measured on an H200 (tests/data/h200_warp_access.csv) with all
-  // lanes active. Not measured yet, so assumed: that a pair with an inactive lane counts as sharing, that the rule
-  // holds for the whole warp or not at all, that a group without active lanes takes no pass, and that stores go by the
-  // rules of loads.
+shared_cost shared_wavefronts(warp_access const& access, direction way) {
+  // A pass moves at most 128 bytes, so lanes of 8 and 16 bytes go by half and quarter warps; where lanes that load
+  // share addresses in pairs, two such groups go together. So an H200 did in each of 658 patterns, with lanes inactive
+  // among them (tests/data/h200_warp_access.csv and h200_warp_access_random.csv). Atomics are taken as stores.
   unsigned const unit_bytes = std::max(4U, std::bit_ceil(access.bytes));
   unsigned group_size = bank_row_bytes / unit_bytes;
-  if (group_size < warp_size && (paired(access, 1) || paired(access, 2))) group_size *= 2;
+  if (way == direction::load && group_size < warp_size && (paired(access, 1) || paired(access, 2))) group_size *= 2;
   std::uint32_t const group = group_size == warp_size ? ~0U : (1U << group_size) - 1;
 
   shared_cost cost;

@@ -7,7 +7,7 @@
 
 namespace tandem::simt {
 
-/// One load or store of a warp. Atomics are taken as accesses of their width.
+/// One load, store or atomic operation of a warp.
 struct warp_access {
   std::uint32_t mask = 0;                   ///< the active lanes
   unsigned bytes = 0;                       ///< of each lane, 1 to 16
@@ -29,7 +29,9 @@ struct shared_cost {
   bool operator==(shared_cost const&) const = default;
 };
 
+enum class direction { load, store };
+
 /// The cost in shared memory, whose first byte lies at an address that is a multiple of 128.
-shared_cost shared_wavefronts(warp_access const& access);
+shared_cost shared_wavefronts(warp_access const& access, direction way = direction::load);
 
 }  // namespace tandem::simt

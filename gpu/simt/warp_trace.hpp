@@ -8,11 +8,10 @@
 // is done later stands behind, but for the jump back of a loop. clang keeps the order of the source with
 //   -Xclang -disable-lifetime-markers -mllvm -disable-block-placement -mllvm -disable-branch-fold -fno-unroll-loops
 // (without the first, the code after a loop stands before its body). Then lanes meet again behind each if and each
-// loop, however they left it: by `break` and `continue` too, as after the convergence barriers of Volta and later. That
-// is sooner than at the immediate post-dominator where a `break` or `continue` leaves an if within an if.
+// loop, however they left it. With `break` or `continue` in an if within an if, or both in a loop, that is sooner than
+// at the immediate post-dominator; what a GPU's convergence barriers do then has not been compared.
 // Limits:
-// - A loop with two jumps back: a lane that took the first one runs ahead of one that is still on its way to the
-// second.
+// - A loop with two jumps back: a lane that took the first one runs ahead of one that is on its way to the second.
 // - Copies of code are different code: lanes in an unrolled loop and in its remainder do not meet.
 // - A function that is not inlined does no harm before its caller. If it stands behind and only some lanes call it,
 //   the others go on without them until the segment ends or they call it too.
@@ -92,11 +91,12 @@ class warp_trace {
     std::uint32_t next;
     std::uint32_t lanes;
   };
-  static constexpr std::uint32_t head = 0, tail = 1;
+  static constexpr std::uint32_t tail = 0, head = 1;
 
+  // Records made one after the other mostly follow each other, so the processor need not wait for the link.
   void step(std::uint64_t key) {
-    auto next = records_[at_].next;
-    if (records_[next].key != key) [[unlikely]]
+    auto next = at_ + 1;
+    if (records_[at_].next != next || records_[next].key != key) [[unlikely]]
       next = find(key);
     records_[next].lanes |= lane_bit_;
     at_ = next;
@@ -124,7 +124,7 @@ class warp_trace {
       records_ = {};
     }
     addresses_.clear();
-    records_.assign({{0, tail, 0}, {~std::uint64_t{0}, tail, 0}});
+    records_.assign({{~std::uint64_t{0}, tail, 0}, {0, tail, 0}});  // tail and head
     first_address_ = {};
     at_ = head;
   }

@@ -118,7 +118,7 @@ std::string_view to_string(opcode op) noexcept {
   return "?";
 }
 
-std::string to_string(access const& a) {
+std::string to_string(machine_access const& a) {
   return std::string(to_string(a.op)) + (a.bits != 0 ? "." + std::to_string(a.bits) : "");
 }
 
@@ -182,7 +182,7 @@ comparison compare(cubin_kernel const& kernel, k_step const& source) {
   // At least one: without a main loop, everything differs.
   double const whole_steps = std::max(1.0, std::round(fmas_found / fmas_a_step));
 
-  std::map<access, difference> all;
+  std::map<machine_access, difference> all;
   for (auto const& [access, number] : found) all[access] = {.access = access, .expected = 0, .found = number};
   for (auto const& [access, number] : source) {
     all[access].access = access;

@@ -38,18 +38,18 @@ enum class opcode {
 std::string_view to_string(opcode) noexcept;
 
 /// Which instruction, and how many bits a lane accesses; 0 where none, and for atomics and textures.
-struct access {
+struct machine_access {
   opcode op = opcode::ffma;
   int bits = 0;
-  auto operator<=>(access const&) const = default;
+  auto operator<=>(machine_access const&) const = default;
 };
 
 /// "LDS.128".
-std::string to_string(access const&);
+std::string to_string(machine_access const&);
 
 struct instruction {
   std::int64_t at = 0;  ///< bytes from the kernel's start
-  tests::access access;
+  machine_access access;
   int predicate = 7;        ///< 0-6: if that register is true; 8-14: if it is false; 7: always; 15: never
   std::int64_t target = 0;  ///< of a branch, in bytes from the kernel's start
 };
@@ -63,7 +63,7 @@ struct cubin_kernel {
 /// The kernels of a cubin for compute capability 9.0. Throws std::runtime_error if it is something else.
 std::vector<cubin_kernel> read_cubin(std::span<std::byte const> file);
 
-using histogram = std::map<access, int>;
+using histogram = std::map<machine_access, int>;
 histogram count(std::span<instruction const> code);
 
 /// The instructions of one trip of the loop with most fused multiply-adds of those that hold no other loop; empty if
@@ -72,10 +72,10 @@ std::span<instruction const> main_loop(cubin_kernel const&);
 
 /// What a warp does in a step of k on average over the steps: requests of each kind and width, barriers, and the fused
 /// multiply-adds of a thread.
-using k_step = std::map<access, double>;
+using k_step = std::map<machine_access, double>;
 
 struct difference {
-  tests::access access;
+  machine_access access;
   double expected = 0;  ///< in a trip of the main loop
   int found = 0;
 };

@@ -29,6 +29,10 @@ struct linear_texture_data {
 /// Element i, or zeros where i is not below the count. `bytes` is the element's size.
 void fetch_texture(linear_texture_data const& texture, std::int64_t i, unsigned bytes, void* to);
 
+/// 32 pointers, one for each lane, by which the lanes of the running thread's warp find what the others have; they stay
+/// as they are while the warp waits.
+void const** warp_pointers();
+
 /// How many fused multiply-adds have run in instrumented kernels.
 extern "C" {
 extern std::uint64_t tandem_simt_ffma, tandem_simt_dfma;

@@ -1,0 +1,42 @@
+// cp.async under the names that tandem/simt/words.hpp gives it on the host. Before compute capability 8.0 the copies
+// are plain ones, done at once.
+#pragma once
+
+namespace TANDEM_KERNEL_NAMESPACE {
+
+/// Starts to copy `bytes` (4, 8 or 16) to shared memory, both addresses multiples of as many: the first `from_source`
+/// of them from global memory, the others 0. Nothing is read if from_source is 0, but the address must still be valid.
+template <int bytes>
+__device__ __forceinline__ void copy_async(void* shared, void const* global, int from_source = bytes) {
+  static_assert(bytes == 4 || bytes == 8 || bytes == 16, "cp.async copies 4, 8 or 16 bytes");
+#if __CUDA_ARCH__ >= 800
+  auto const to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+  auto const from = __cvta_generic_to_global(global);
+  if constexpr (bytes == 16)  // past the first-level cache, which only copies of 16 bytes can be
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(from_source) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(bytes), "r"(from_source)
+                 : "memory");
+#else
+  for (int i = 0; i < bytes; ++i)
+    static_cast<char*>(shared)[i] = i < from_source ? static_cast<char const*>(global)[i] : char{0};
+#endif
+}
+
+/// Ends the group of the copies that this thread has started since the last one.
+__device__ __forceinline__ void commit_async() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+/// Waits for all groups that this thread has committed but the last `groups`. Other threads see the copies after a
+/// barrier.
+template <int groups>
+__device__ __forceinline__ void wait_async() {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory");
+#endif
+}
+
+}  // namespace TANDEM_KERNEL_NAMESPACE

@@ -1,0 +1,43 @@
+// How a kernel starts.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include <tandem/simt/words/language.hpp>
+
+namespace TANDEM_KERNEL_NAMESPACE {
+
+#ifdef TANDEM_SIMT_INSTRUMENTED
+// Where the linker put this program's `__shared__` arrays, and the list of them (cmake/instrument.awk makes it).
+extern "C" {
+extern char const __start_tandem_shared[] __attribute__((weak, visibility("hidden")));
+extern char const __stop_tandem_shared[] __attribute__((weak, visibility("hidden")));
+extern simt::shared_array const __start_tandem_arrays[] __attribute__((weak, visibility("hidden")));
+extern simt::shared_array const __stop_tandem_arrays[] __attribute__((weak, visibility("hidden")));
+}
+__attribute__((no_sanitize("thread"))) inline simt::shared_image const* image() {
+  static simt::shared_image const all{__start_tandem_shared, __stop_tandem_shared, __start_tandem_arrays,
+                                      __stop_tandem_arrays};
+  return &all;
+}
+#else
+inline simt::shared_image const* image() { return nullptr; }
+#endif
+
+/// Runs a kernel; finished on return. The stream orders nothing here.
+template <class... P>
+void launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t dynamic_bytes, CUstream_st*,
+            typename std::type_identity<P>::type... arguments) {
+  auto const thread = [&]() TANDEM_SIMT_OPERATION { kernel(arguments...); };
+  simt::kernel_launch const all{.kernel = reinterpret_cast<void const*>(kernel),
+                                .body = [](void const* body) { (*static_cast<decltype(thread)*>(body))(); },
+                                .arguments = &thread,
+                                .grid = {grid.x, grid.y, grid.z},
+                                .block = {block.x, block.y, block.z},
+                                .dynamic_bytes = dynamic_bytes,
+                                .image = image()};
+  simt::run_grid(all);
+}
+
+}  // namespace TANDEM_KERNEL_NAMESPACE

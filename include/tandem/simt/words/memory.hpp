@@ -1,0 +1,83 @@
+// Ways to memory besides plain loads and stores: cached loads, cp.async, textures, dynamic shared memory.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include <tandem/simt/operations.hpp>
+#include <tandem/simt/words/arithmetic.hpp>
+#include <tandem/simt/words/vectors.hpp>
+
+namespace TANDEM_KERNEL_NAMESPACE {
+
+// Loads and stores with a hint to the caches.
+template <class T>
+__forceinline__ T __ldg(T const* p) {
+  return *p;
+}
+template <class T>
+__forceinline__ T __ldcg(T const* p) {
+  return *p;
+}
+template <class T>
+__forceinline__ T __ldcs(T const* p) {
+  return *p;
+}
+template <class T>
+__forceinline__ void __stcg(T* p, T value) {
+  *p = value;
+}
+template <class T>
+__forceinline__ void __stcs(T* p, T value) {
+  *p = value;
+}
+
+// cp.async (gpu/runtime/launch.cuh has the device's side).
+template <int bytes>
+__forceinline__ void copy_async(void* shared, void const* global, int from_source = bytes) {
+  static_assert(bytes == 4 || bytes == 8 || bytes == 16, "cp.async copies 4, 8 or 16 bytes");
+  simt::copy_async(shared, global, bytes, static_cast<unsigned>(from_source));
+}
+__forceinline__ void commit_async() { simt::commit_async(); }
+template <int groups>
+__forceinline__ void wait_async() {
+  simt::wait_async(groups);
+}
+
+// Textures of one line.
+using cudaTextureObject_t = simt::linear_texture_data const*;
+template <class T>
+__forceinline__ T tex1Dfetch(cudaTextureObject_t texture, int i) {
+  T value;
+  simt::fetch_texture(*texture, i, sizeof value, &value);
+  return value;
+}
+
+/// A texture over `count` elements of memory, which must outlive it; it must outlive the launches that read it.
+template <class T>
+class linear_texture {
+ public:
+  linear_texture(T const* data, std::size_t count) : data_{data, count} {}
+  cudaTextureObject_t object() const { return &data_; }
+
+ private:
+  simt::linear_texture_data data_;
+};
+
+/// Element i of a texture over T, also for double, which CUDA has no texture of: it is made of two int.
+template <class T>
+__forceinline__ T fetch_element(cudaTextureObject_t texture, int i) {
+  if constexpr (std::is_same_v<T, double>) {
+    int2 const halves = tex1Dfetch<int2>(texture, i);
+    return __hiloint2double(halves.y, halves.x);
+  } else {
+    return tex1Dfetch<T>(texture, i);
+  }
+}
+
+template <class T>
+T* dynamic_shared() {
+  return static_cast<T*>(simt::dynamic_arena());
+}
+
+}  // namespace TANDEM_KERNEL_NAMESPACE

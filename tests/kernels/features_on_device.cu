@@ -1,0 +1,22 @@
+// The kernels of tests/kernels/features.cuh compiled for the device.
+#define TANDEM_KERNEL_NAMESPACE tandem::tests::on_device
+
+#include <string>
+
+#include "gpu/runtime/launch.cuh"
+#include "gpu/runtime/wmma.cuh"
+
+#include "tests/kernels/features.cuh"
+
+namespace tandem::tests {
+
+feature_table const& device_features() { return on_device::feature_table; }
+
+std::string why_no_device_features() {
+  cudaFuncAttributes attributes;
+  auto const status = cudaFuncGetAttributes(&attributes, on_device::sum_of_first);
+  cudaGetLastError();
+  return status == cudaSuccess ? "" : cudaGetErrorString(status);
+}
+
+}  // namespace tandem::tests
