@@ -8,6 +8,7 @@
 #include <iostream>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 #include <tandem/tandem.hpp>
@@ -137,8 +138,10 @@ std::vector<kernel const*> wanted_rows(std::string const& globs) {
 
 int count(count_arguments const& o) {
   if (o.alpha == 0) throw std::invalid_argument("alpha 0: no kernel runs where nothing is multiplied");
+  std::vector<std::pair<kernel const*, problem>> wanted;
   auto const rows = wanted_rows(o.kernels);
-  auto const cases = wanted_cases(o);
+  for (auto const& c : wanted_cases(o))
+    for (auto const* row : rows) wanted.emplace_back(row, canonical(c, o, row->dtype));
   if (auto const why = simt::checked_unavailable(); !why.empty()) {
     fmt::print(stderr, "tandem: nothing can be counted: {}\n", why);
     return backend_missing;
@@ -149,19 +152,17 @@ int count(count_arguments const& o) {
     if (!file) throw std::runtime_error("cannot write " + o.json);
   }
 
+  auto const sampling = o.sampling == "all" ? simt::sampling::all : simt::sampling::classes;
   bool const progress = isatty(STDERR_FILENO) != 0;
   std::string entries;  // one a line, so that a change of one is a change of one line
   std::size_t done = 0;
-  for (auto const& c : cases)
-    for (auto const* row : rows) {
-      if (progress)
-        fmt::print(stderr, "\r\x1b[K{}/{} {} {}x{}x{}", ++done, cases.size() * rows.size(), row->name, c.m, c.n, c.k);
-      auto const result = count_one(row->name, canonical(c, o, row->dtype),
-                                    o.sampling == "all" ? simt::sampling::all : simt::sampling::classes);
-      if (progress) fmt::print(stderr, "\r\x1b[K");
-      if (o.json != "-") fmt::print("{}{}", entries.empty() ? "" : "\n", describe(result));
-      entries += (entries.empty() ? "[\n" : ",\n") + to_json(result).dump();
-    }
+  for (auto const& [row, p] : wanted) {
+    if (progress) fmt::print(stderr, "\r\x1b[K{}/{} {} {}x{}x{}", ++done, wanted.size(), row->name, p.m, p.n, p.k);
+    auto const result = count_one(row->name, p, sampling);
+    if (progress) fmt::print(stderr, "\r\x1b[K");
+    if (o.json != "-") fmt::print("{}{}", entries.empty() ? "" : "\n", describe(result));
+    entries += (entries.empty() ? "[\n" : ",\n") + to_json(result).dump();
+  }
   if (o.json.empty()) return ok;
   auto& out = o.json == "-" ? std::cout : file;
   if (!(out << entries << "\n]\n").flush()) throw std::runtime_error("cannot write " + o.json);
