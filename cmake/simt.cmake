@@ -16,11 +16,19 @@ if(NOT TANDEM_INSTRUMENTING_CXX)
   endif()
 endif()
 
-set(TANDEM_INSTRUMENT_FLAGS -std=c++20 -O2 -g1 -gdwarf-aranges -fPIC -fvisibility=hidden
+set(TANDEM_INSTRUMENT_FLAGS -std=c++20 -O2 -g1 -gdwarf-4 -gdwarf-aranges -fPIC -fvisibility=hidden
   # The bits and the accesses of the source: no contraction, no merging of accesses into vectors, copies or fills.
   -ffp-contract=off -fno-vectorize -fno-slp-vectorize -fno-unroll-loops
-  # Code in the order of the source, by which the lanes of a warp meet again (gpu/simt/warp_trace.hpp).
+  # nvcc takes a store to one type for one that may change another.
+  -fno-strict-aliasing
+  # A call at the end of a function returns into it, or its line would be lost; files are named from the project's root.
+  -fno-optimize-sibling-calls -fdebug-compilation-dir=.
+  # Code in the order of the source and each access in one place, by which the lanes of a warp meet again
+  # (gpu/simt/warp_trace.hpp): no access is copied into the paths that lead to it, and those of two branches stay two.
   -Xclang -disable-lifetime-markers -mllvm -disable-block-placement -mllvm -disable-branch-fold
+  -mllvm -jump-threading-threshold=0 -mllvm -disable-tail-duplicate -mllvm -disable-early-taildup
+  -mllvm -enable-load-pre=false
+  -mllvm -simplifycfg-sink-common=false -mllvm -simplifycfg-hoist-common=false
   # Every access and every basic block calls a hook.
   -fsanitize=thread -mllvm -tsan-instrument-read-before-write=1 -mllvm -tsan-instrument-func-entry-exit=0
   -fsanitize-coverage=bb,trace-pc,no-prune

@@ -66,7 +66,8 @@ struct warp {
   unsigned lanes = 0, started = 0;
   std::uint32_t live = 0;  // not exited
   fiber_list ready, released, at_barrier;
-  std::uint32_t waiting = 0;  // lanes that wait for the lanes of their mask
+  std::uint32_t waiting = 0;    // lanes that wait for the lanes of their mask
+  std::uint32_t exchanges = 0;  // of which give a value
   std::array<fiber*, warp_size> who = {};
   std::array<std::uint32_t, warp_size> mask = {};
   std::array<std::uint64_t, warp_size> value = {};
@@ -123,6 +124,7 @@ class executor {
     w.who[lane] = &self;
     w.mask[lane] = mask;
     w.value[lane] = value;
+    w.exchanges = exchanges ? w.exchanges | 1u << lane : w.exchanges & ~(1u << lane);
     release_lanes(w, mask);
     wait(self);
   }
@@ -185,7 +187,7 @@ class executor {
       throw error(errc::device, describe() + ": not a launch that a GPU takes");
     try {
       prepare_fibers(threads);
-      arena_.reset(launch.dynamic_bytes == 0 ? nullptr : ::operator new(launch.dynamic_bytes, arena_alignment));
+      arena_.reset(::operator new(launch.dynamic_bytes, arena_alignment));
     } catch (std::bad_alloc const&) {
       throw error(errc::out_of_memory, describe() + ": no memory for it or for the threads' stacks");
     }
@@ -306,7 +308,8 @@ class executor {
       f.received_from = lanes;
       w.released.push(f);
     });
-    if (monitor_ != nullptr && lanes != 0) monitor_->warp_synced(static_cast<unsigned>(&w - warps_.data()), lanes, w.live);
+    if (monitor_ != nullptr && lanes != 0)
+      monitor_->warp_synced(static_cast<unsigned>(&w - warps_.data()), lanes, w.live, (lanes & w.exchanges) != 0);
   }
 
   // Who runs next: a thread of this warp that has not started or is ready, then the next warps, then, when all wait at

@@ -17,6 +17,16 @@ using tandem::simt::watching;
                      reinterpret_cast<std::uintptr_t>(pc));
 }
 
+// What the compiler merged or knows no alignment of: on a GPU these are several accesses.
+void access_parts(void const* p, std::size_t bytes, touch how, void const* pc) {
+  auto const* const first = static_cast<char const*>(p);
+  for (std::size_t at = 0; at < bytes;) {
+    bool const word = bytes - at >= 4 && reinterpret_cast<std::uintptr_t>(first + at) % 4 == 0;
+    access(first + at, word ? 4 : 1, how, pc);
+    at += word ? 4 : 1;
+  }
+}
+
 }  // namespace
 
 extern "C" {
@@ -41,34 +51,28 @@ void tandem_simt_write2(void* p) { access(p, 2, touch::store, __builtin_return_a
 void tandem_simt_write4(void* p) { access(p, 4, touch::store, __builtin_return_address(0)); }
 void tandem_simt_write8(void* p) { access(p, 8, touch::store, __builtin_return_address(0)); }
 void tandem_simt_write16(void* p) { access(p, 16, touch::store, __builtin_return_address(0)); }
-void tandem_simt_unaligned_read2(void* p) { access(p, 2, touch::load, __builtin_return_address(0)); }
-void tandem_simt_unaligned_read4(void* p) { access(p, 4, touch::load, __builtin_return_address(0)); }
-void tandem_simt_unaligned_read8(void* p) { access(p, 8, touch::load, __builtin_return_address(0)); }
-void tandem_simt_unaligned_read16(void* p) { access(p, 16, touch::load, __builtin_return_address(0)); }
-void tandem_simt_unaligned_write2(void* p) { access(p, 2, touch::store, __builtin_return_address(0)); }
-void tandem_simt_unaligned_write4(void* p) { access(p, 4, touch::store, __builtin_return_address(0)); }
-void tandem_simt_unaligned_write8(void* p) { access(p, 8, touch::store, __builtin_return_address(0)); }
-void tandem_simt_unaligned_write16(void* p) { access(p, 16, touch::store, __builtin_return_address(0)); }
+void tandem_simt_unaligned_read2(void* p) { access_parts(p, 2, touch::load, __builtin_return_address(0)); }
+void tandem_simt_unaligned_read4(void* p) { access_parts(p, 4, touch::load, __builtin_return_address(0)); }
+void tandem_simt_unaligned_read8(void* p) { access_parts(p, 8, touch::load, __builtin_return_address(0)); }
+void tandem_simt_unaligned_read16(void* p) { access_parts(p, 16, touch::load, __builtin_return_address(0)); }
+void tandem_simt_unaligned_write2(void* p) { access_parts(p, 2, touch::store, __builtin_return_address(0)); }
+void tandem_simt_unaligned_write4(void* p) { access_parts(p, 4, touch::store, __builtin_return_address(0)); }
+void tandem_simt_unaligned_write8(void* p) { access_parts(p, 8, touch::store, __builtin_return_address(0)); }
+void tandem_simt_unaligned_write16(void* p) { access_parts(p, 16, touch::store, __builtin_return_address(0)); }
 
-// A copy or fill that the compiler made one call of: on a GPU it is a loop over words.
-void* tandem_simt_memcpy(void* to, void const* from, std::size_t bytes) {
-  for (std::size_t at = 0; at < bytes;) {
-    std::size_t const part = bytes - at >= 4 ? 4 : 1;
-    access(static_cast<char const*>(from) + at, part, touch::load, __builtin_return_address(0));
-    access(static_cast<char*>(to) + at, part, touch::store, __builtin_return_address(0));
-    at += part;
-  }
+// A copy or fill that the compiler made one call of.
+void* tandem_simt_memmove(void* to, void const* from, std::size_t bytes) {
+  access_parts(from, bytes, touch::load, __builtin_return_address(0));
+  access_parts(to, bytes, touch::store, __builtin_return_address(0));
   return std::memmove(to, from, bytes);
 }
-void* tandem_simt_memmove(void* to, void const* from, std::size_t bytes) {
-  return tandem_simt_memcpy(to, from, bytes);
+void* tandem_simt_memcpy(void* to, void const* from, std::size_t bytes) {
+  access_parts(from, bytes, touch::load, __builtin_return_address(0));
+  access_parts(to, bytes, touch::store, __builtin_return_address(0));
+  return std::memmove(to, from, bytes);
 }
 void* tandem_simt_memset(void* to, int value, std::size_t bytes) {
-  for (std::size_t at = 0; at < bytes;) {
-    std::size_t const part = bytes - at >= 4 ? 4 : 1;
-    access(static_cast<char*>(to) + at, part, touch::store, __builtin_return_address(0));
-    at += part;
-  }
+  access_parts(to, bytes, touch::store, __builtin_return_address(0));
   return std::memset(to, value, bytes);
 }
 

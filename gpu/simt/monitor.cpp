@@ -19,12 +19,6 @@ constexpr std::size_t near_by = 4096;  // bytes: an access this close to an oper
 
 std::uintptr_t number(void const* p) { return reinterpret_cast<std::uintptr_t>(p); }
 
-bool is_built_in_variable(std::uintptr_t address) {
-  for (auto const* index : {&thread_index, &block_index, &block_size, &grid_size})
-    if (address - number(index) < sizeof *index) return true;
-  return false;
-}
-
 char const* verb(touch how) {
   return how == touch::load ? "reads" : how == touch::store ? "writes" : "updates";
 }
@@ -39,12 +33,16 @@ monitor::monitor(session_options options) : options_(std::move(options)), counte
   regions_.resize(first_operand);
   regions_[0].space = space::shared_arrays;
   regions_[1].space = space::shared_dynamic;
-  for (auto const& o : options_.operands) {
+  // Where a kernel works in place, an element both read and written is one that it may write.
+  auto operands = options_.operands;
+  std::ranges::stable_partition(operands, &operand::writable);
+  for (auto const& o : operands) {
     region r;
     r.begin = number(o.data);
     r.line_bytes = static_cast<std::size_t>(o.length) * o.element_size;
     r.stride_bytes = static_cast<std::size_t>(o.stride) * o.element_size;
     r.bytes = o.lines == 0 ? 0 : static_cast<std::size_t>(o.lines - 1) * r.stride_bytes + r.line_bytes;
+    if (o.lines <= 1 || o.stride == 0) r.stride_bytes = r.line_bytes;  // no gaps, and no division by zero
     r.writable = o.writable;
     r.name = o.name;
     if (options_.check && o.writable) r.shadow = simt::shadow(r.bytes, true);
@@ -90,8 +88,9 @@ std::vector<block_class> monitor::begin_launch(kernel_launch const& launch, unsi
 void monitor::begin_block(block_class const& block) {
   block_ = block;
   exited_ = 0;
+  abandoned_ = false;
   barrier_ = 0;
-  exchanges_ = {};
+  meetings_ = {};
   for (std::size_t w = 0; w < live_.size(); ++w)
     live_[w] = ~0u >> (32 - std::min<unsigned>(32, thread_count_ - static_cast<unsigned>(w) * 32));
   order_.begin_block();
@@ -112,7 +111,7 @@ void monitor::wait_for_block(void const* pc) {
   watching = nullptr;
   me().waits_at = number(pc);
   me().waits_for_warp = false;
-  if (barrier_ == 0) barrier_ = number(pc);
+  if (barrier_ == 0) barrier_ = number(pc), barrier_thread_ = thread_index;
   if (options_.check && barrier_ != number(pc))
     note(defect::barrier_divergence, number(pc), barrier_, [] { return "waits here, others"; });
 }
@@ -125,12 +124,12 @@ void monitor::wait_for_warp(std::uint32_t mask, bool exchanges, void const* pc) 
   if ((mask >> thread_.lane & 1) == 0)
     note(defect::warp_divergence, number(pc), 0,
          [&] { return fmt::format("lane {} is not in its own mask {:#010x}", thread_.lane, mask); });
-  if (!exchanges) return;
-  exchanges_[thread_.lane] = {mask, number(pc)};
+  meetings_[thread_.lane] = {thread_.warp, exchanges, number(pc)};
   auto const others = mask & live_[thread_.warp] & ~(1u << thread_.lane);
   for (unsigned lane = 0; lane < 32; ++lane) {
-    auto const& other = exchanges_[lane];
-    if ((others >> lane & 1) == 0 || other.pc == 0 || other.pc == number(pc)) continue;
+    auto const& other = meetings_[lane];
+    if ((others >> lane & 1) == 0 || other.warp != thread_.warp || other.pc == 0 || other.pc == number(pc)) continue;
+    if (!exchanges && !other.exchanges) continue;  // __syncwarp() at another line is as good
     note(defect::warp_divergence, number(pc), other.pc, [&] { return fmt::format("waits here, lane {}", lane); });
     return;
   }
@@ -154,15 +153,15 @@ void monitor::warp_stopped(unsigned) {
   if (options_.count) trace_.flush([this](warp_request const& request) { counter_.add(request); });
 }
 
-void monitor::warp_synced(unsigned warp, std::uint32_t lanes, std::uint32_t live) {
-  order_.warp_synced(warp, lanes, live);
+void monitor::warp_synced(unsigned warp, std::uint32_t lanes, std::uint32_t live, bool exchanges) {
+  if (!exchanges) order_.warp_synced(warp, lanes, live);
   for (unsigned lane = 0; lane < 32; ++lane)
-    if ((lanes >> lane & 1) != 0) exchanges_[lane] = {};
+    if ((lanes >> lane & 1) != 0) meetings_[lane] = {};
 }
 
 void monitor::block_synced() {
   if (options_.check && exited_ != 0)
-    note(defect::barrier_divergence, barrier_, 0,
+    note(defect::barrier_divergence, barrier_, 0, barrier_thread_,
          [&] { return fmt::format("{} of the block's {} threads have exited", exited_, thread_count_); });
   barrier_ = 0;
   order_.block_synced();
@@ -179,7 +178,7 @@ void monitor::deadlock() {
   auto const who = static_cast<unsigned>(lane - threads_.begin());
   index3 const at{who % block_size.x, who / block_size.x % block_size.y, who / block_size.x / block_size.y};
   bool const barrier = other != threads_.end();
-  findings_.note(defect::deadlock, kernel_, lane->waits_at, block_.block, at, barrier ? other->waits_at : 0, [&] {
+  note(defect::deadlock, lane->waits_at, barrier ? other->waits_at : 0, at, [&] {
     return std::string("waits for lanes of its warp that do not come") + (barrier ? "; others wait for the block" : "");
   });
 }
@@ -190,6 +189,12 @@ void monitor::end_block() {
 }
 
 void monitor::end_launch() { kernel_ = nullptr; }
+
+bool monitor::is_built_in_variable(std::uintptr_t address) {
+  for (auto const* index : {&thread_index, &block_index, &block_size, &grid_size})
+    if (address - number(index) < sizeof *index) return true;
+  return false;
+}
 
 void monitor::set_range(std::size_t i) {
   auto const& r = regions_[i];
@@ -202,16 +207,24 @@ std::size_t monitor::find(std::uintptr_t address, unsigned bytes) const {
   return nowhere;
 }
 
-void monitor::check(region& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
-  if ((address & (bytes - 1)) != 0) misaligned(r, address, bytes, how, pc);
+std::size_t monitor::find_or_stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
+  auto const r = find(address, bytes);
+  if (r == nowhere) stray(address, bytes, how, pc);
+  return r;
+}
+
+void monitor::check(region& r, std::uintptr_t address, unsigned bytes, unsigned alignment, touch how,
+                    std::uintptr_t pc) {
+  if ((address & (alignment - 1)) != 0) misaligned(r, address, bytes, alignment, how, pc);
   auto const offset = address - r.begin;
   if (r.space == space::operand) {
-    if (r.stride_bytes != r.line_bytes && offset % r.stride_bytes + bytes > r.line_bytes)
+    bool const gap = is_in_gap(r, address, bytes);
+    if (gap || (!r.writable && how != touch::load)) [[unlikely]] {
+      if (auto* const other = find_operand(address, bytes, how)) return check(*other, address, bytes, alignment, how, pc);
+      if (!r.writable && how != touch::load) write_to_input(r, address, bytes, pc);
       in_gap(r, address, bytes, how, pc);
-    if (!r.writable) {
-      if (how != touch::load) write_to_input(r, address, bytes, pc);
-      return;
     }
+    if (!r.writable) return;
   }
   if (how == touch::atomic) order_.atomic();
   stamp other;
@@ -220,14 +233,27 @@ void monitor::check(region& r, std::uintptr_t address, unsigned bytes, touch how
   if (found != clash::none) report(found, other, r, address, bytes, how, pc);
 }
 
+// Operands may overlap and be parts of one matrix: another one may allow what this one does not.
+monitor::region* monitor::find_operand(std::uintptr_t address, unsigned bytes, touch how) {
+  for (auto i = first_operand; i < regions_.size(); ++i) {
+    auto& r = regions_[i];
+    if (ranges_[i].contains(address, bytes) && !is_in_gap(r, address, bytes) && (how == touch::load || r.writable))
+      return &r;
+  }
+  return nullptr;
+}
+
 void monitor::end_thread() {
+  abandoned_ = true;
   watching = nullptr;
   abandon_thread();
 }
 
-void monitor::misaligned(region const& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
+void monitor::misaligned(region const& r, std::uintptr_t address, unsigned bytes, unsigned alignment, touch how,
+                         std::uintptr_t pc) {
   note(defect::misaligned, pc, 0, [&] {
-    return fmt::format("{} {} bytes at {}, which is no multiple of {}", verb(how), bytes, describe(r, address), bytes);
+    return fmt::format("{} {} bytes at {}, which is no multiple of {}", verb(how), bytes, describe(r, address),
+                       alignment);
   });
   end_thread();
 }
@@ -315,14 +341,13 @@ std::string monitor::describe(region const& r, std::uintptr_t address) const {
 }
 
 void monitor::stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
-  if (is_built_in_variable(address)) return;
   auto const what = [&](char const* where, std::size_t by, std::string const& name) {
     return fmt::format("{} {} bytes that {} {} by {} bytes", verb(how), bytes, where, name, by);
   };
   region const* below = nullptr;  // the access lies just below it
   region const* past = nullptr;   // the access lies, or ends, just past it
   for (auto const& r : regions_) {
-    if (r.bytes == 0) continue;
+    if (r.begin == 0) continue;
     auto const end = r.begin + r.bytes;
     if (address < r.begin && r.begin - address <= near_by && (below == nullptr || r.begin < below->begin)) below = &r;
     if (address + bytes > end && address - r.begin <= r.bytes + near_by && (past == nullptr || r.begin > past->begin))
@@ -349,10 +374,18 @@ void monitor::stray(std::uintptr_t address, unsigned bytes, touch how, std::uint
   end_thread();
 }
 
+// Lanes that copy different parts of their bytes do so in one request, so it is traced here once for both sides.
 void monitor::copy_async(void* to, void const* from, unsigned bytes, unsigned from_source, std::uintptr_t pc) {
-  if (from_source != 0) access(number(from), from_source, touch::load, pc);
-  access(number(to), bytes, touch::store, pc);
-  if (options_.check) mark_in_flight(to, bytes, pc, true);
+  if (from_source != 0) {
+    auto const source = find_or_stray(number(from), from_source, touch::load, pc);
+    if (options_.check) check(regions_[source], number(from), from_source, bytes, touch::load, pc);
+    if (options_.count) trace_.access(pc, access_kind::async_copy, bytes, number(from));
+  }
+  auto const target = find_or_stray(number(to), bytes, touch::store, pc);
+  if (options_.check) {
+    check(regions_[target], number(to), bytes, bytes, touch::store, pc);
+    mark_in_flight(to, bytes, pc, true);
+  }
   me().copies.push_back({to, from, bytes, from_source, me().groups, pc});
 }
 
@@ -377,7 +410,9 @@ void monitor::wait_async(unsigned groups) {
 }
 
 void monitor::fetch(void const* from, unsigned bytes, std::uintptr_t pc) {
-  access(number(from), bytes, touch::load, pc);
+  auto const r = find_or_stray(number(from), bytes, touch::load, pc);
+  if (options_.check) check(regions_[r], number(from), bytes, bytes, touch::load, pc);
+  if (options_.count) trace_.access(pc, access_kind::texture_load, bytes, number(from));
 }
 
 }  // namespace tandem::simt

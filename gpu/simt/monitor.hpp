@@ -21,6 +21,12 @@ namespace tandem::simt {
 
 enum class touch { load, store, atomic };
 
+/// Whether a thread may show the defect only because another one was stopped.
+inline bool follows_from_an_exit(defect kind) {
+  return kind == defect::barrier_divergence || kind == defect::warp_divergence || kind == defect::deadlock ||
+         kind == defect::uninitialised_shared || kind == defect::async_not_awaited;
+}
+
 class monitor final : public monitor_events {
  public:
   explicit monitor(session_options options);
@@ -34,7 +40,7 @@ class monitor final : public monitor_events {
   void shuffle_from_outside(unsigned source, void const* pc) override;
   void exit_thread() override;
   void warp_stopped(unsigned warp) override;
-  void warp_synced(unsigned warp, std::uint32_t lanes, std::uint32_t live) override;
+  void warp_synced(unsigned warp, std::uint32_t lanes, std::uint32_t live, bool exchanges) override;
   void block_synced() override;
   void deadlock() override;
   void end_block() override;
@@ -50,15 +56,12 @@ class monitor final : public monitor_events {
     auto& likely = region_of_pc_[(pc ^ pc >> 6) % region_of_pc_.size()];  // an instruction seldom changes its region
     auto r = static_cast<std::size_t>(likely);
     if (!ranges_[r].contains(address, bytes)) [[unlikely]] {
-      r = find(address, bytes);
-      if (r == nowhere) {
-        stray(address, bytes, how, pc);
-        return;
-      }
+      if (is_built_in_variable(address)) return;
+      r = find_or_stray(address, bytes, how, pc);
       likely = static_cast<std::uint16_t>(r);
     }
     if (options_.check && (how != touch::load || (address & (bytes - 1)) != 0 || !is_plain_load(r, address, bytes)))
-      check(regions_[r], address, bytes, how, pc);
+      check(regions_[r], address, bytes, bytes, how, pc);
     if (options_.count) trace_.access(pc, kinds[static_cast<std::size_t>(how)][r >= first_operand], bytes, address);
   }
   void fence() { order_.fence(); }
@@ -115,23 +118,35 @@ class monitor final : public monitor_events {
     return ranges_[r].may_all_be_read ||
            (r < first_operand && bytes == 4 && regions_[r].shadow.is_plain_load(order_, address - ranges_[r].begin));
   }
-  void check(region& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
+  std::size_t find_or_stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
+  static bool is_built_in_variable(std::uintptr_t address);
+  void check(region& r, std::uintptr_t address, unsigned bytes, unsigned alignment, touch how, std::uintptr_t pc);
   void mark_in_flight(void* to, unsigned bytes, std::uintptr_t pc, bool on_its_way);
   void set_range(std::size_t i);
   void set_shared_arrays(shared_image const* image);
   bool is_in_shared_array(std::uintptr_t address, unsigned bytes) const;
   [[noreturn]] void end_thread();
-  [[noreturn]] void misaligned(region const& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
+  [[noreturn]] void misaligned(region const& r, std::uintptr_t address, unsigned bytes, unsigned alignment, touch how,
+                               std::uintptr_t pc);
   [[noreturn]] void write_to_input(region const& r, std::uintptr_t address, unsigned bytes, std::uintptr_t pc);
+  static bool is_in_gap(region const& r, std::uintptr_t address, unsigned bytes) {
+    return r.stride_bytes != r.line_bytes && (address - r.begin) % r.stride_bytes + bytes > r.line_bytes;
+  }
+  region* find_operand(std::uintptr_t address, unsigned bytes, touch how);
   void in_gap(region const& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
-  void stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
+  [[noreturn]] void stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
   void report(clash found, stamp const& other, region& r, std::uintptr_t address, unsigned bytes, touch how,
               std::uintptr_t pc);
   std::string describe(region const& r, std::uintptr_t address) const;
   std::uintptr_t full_pc(stamp const& s) const;
   template <class Detail>
   void note(defect kind, std::uintptr_t pc, std::uintptr_t other, Detail const& detail) {
-    findings_.note(kind, kernel_, pc, block_.block, thread_index, other, detail);
+    note(kind, pc, other, thread_index, detail);
+  }
+  template <class Detail>
+  void note(defect kind, std::uintptr_t pc, std::uintptr_t other, index3 thread, Detail const& detail) {
+    if (abandoned_ && follows_from_an_exit(kind)) return;
+    findings_.note(kind, kernel_, pc, block_.block, thread, other, detail);
   }
   thread_state& me() { return threads_[thread_.thread]; }
 
@@ -157,12 +172,15 @@ class monitor final : public monitor_events {
   std::vector<thread_state> threads_;
   std::vector<std::uint32_t> live_;  // lanes of each warp
   unsigned exited_ = 0;
+  bool abandoned_ = false;      // a thread of this block, at a defect
   std::uintptr_t barrier_ = 0;  // where the first thread waits for the block
-  struct exchange_place {
-    std::uint32_t mask = 0;
+  index3 barrier_thread_ = {};
+  struct meeting {
+    unsigned warp = 0;
+    bool exchanges = false;
     std::uintptr_t pc = 0;
   };
-  std::array<exchange_place, 32> exchanges_ = {};  // where lanes of a warp wait with a value
+  std::array<meeting, 32> meetings_ = {};  // where lanes wait for others of their warp
 };
 
 /// The monitor of the kernel's thread that runs; nullptr outside kernels and without a session.

@@ -23,6 +23,7 @@ struct stamp {
   static constexpr std::uint8_t in_flight = 2;      ///< cp.async has it and was not waited for
   static constexpr std::uint8_t several_lanes = 4;  ///< lanes of one warp, unordered
   static constexpr std::uint8_t several_warps = 8;
+  static constexpr std::uint8_t other_block = 16;  ///< a read: another block of this launch has read too
   bool is(std::uint8_t flag) const { return (flags & flag) != 0; }
 };
 
@@ -62,12 +63,17 @@ class happened_before {
   bool in_this_epoch(stamp const& s) const { return s.epoch == now_.epoch; }
   bool in_this_block(stamp const& s) const { return s.epoch >= block_; }
   bool in_another_block(stamp const& s) const { return s.epoch >= launch_ && s.epoch < block_; }
+  /// By another block, alone or besides this one.
+  bool by_another_block(stamp const& s) const {
+    return in_another_block(s) || (s.is(stamp::other_block) && s.epoch >= launch_);
+  }
   bool by_this_warp_now(stamp const& s) const { return s.thread / 32 == now_.thread / 32 && s.time == now_.time; }
 
   /// Whether another thread made the stamp and nothing puts that before now. What another block did to its own memory
   /// is over; what it did to memory of all blocks is ordered only by fences with atomics.
   bool is_unordered(stamp const& s, bool of_all_blocks) const {
-    if (s.epoch != now_.epoch) return of_all_blocks && in_another_block(s) && !(fenced_ && acquired_);
+    if (of_all_blocks && by_another_block(s) && !(fenced_ && acquired_)) return true;
+    if (s.epoch != now_.epoch) return false;
     if (s.is(stamp::several_warps)) return true;
     return (s.thread != now_.thread || s.is(stamp::several_lanes)) && !is_before_in_warp(s);
   }
@@ -158,6 +164,7 @@ class shadow {
       if (found != clash::none) other = c.write;
     }
     stamp& r = c.read;
+    std::uint8_t const other_block = of_all_blocks_ && order.by_another_block(r) ? stamp::other_block : 0;
     if (!order.in_this_epoch(r)) {
       r = order.now(pc);
     } else if (!r.is(stamp::several_warps)) {
@@ -171,6 +178,7 @@ class shadow {
         r.flags |= stamp::several_lanes;
       }
     }
+    r.flags |= other_block;
     return found;
   }
 
@@ -183,7 +191,7 @@ class shadow {
     } else if (order.is_unordered(c.read, of_all_blocks_)) {
       found = clash::read, other = c.read;
     } else if (!of_all_blocks_ && !order.in_this_block(c.write)) {
-      found = clash::first_write;
+      found = atomic ? clash::uninitialised : clash::first_write;
     }
     c.write = order.now(pc);
     if (atomic) c.write.flags = stamp::atomic;

@@ -70,8 +70,10 @@ std::string demangle(char const* symbol) {
   return status == 0 ? name.get() : symbol;
 }
 
-// "void a::b<c::d>::f<g>(h)" -> "f<g>"
-std::string without_scope(std::string const& full) {
+// "void a::(anonymous namespace)::b<c::d>::f<g>(h)" -> "f<g>"
+std::string without_scope(std::string full) {
+  constexpr std::string_view anonymous = "(anonymous namespace)::";
+  for (auto at = full.find(anonymous); at != full.npos; at = full.find(anonymous)) full.erase(at, anonymous.size());
   std::size_t begin = 0, end = full.size();
   int depth = 0;
   for (std::size_t i = 0; i < full.size() && end == full.size(); ++i) {
@@ -129,7 +131,7 @@ std::vector<place> lines_of(void const* pc) {
 place source_line(void const* pc) {
   auto const lines = lines_of(pc);
   for (auto const& line : lines)
-    if (line.line != 0 && line.file.find("tandem/simt/") == std::string::npos) return line;
+    if (line.line != 0 && line.file.find("include/tandem/simt/") == std::string::npos) return line;
   return lines.empty() ? place{} : lines.front();
 }
 

@@ -16,12 +16,17 @@
 #define __shared__ static __attribute__((section("tandem_shared")))
 // A function that stands for one operation of the hardware: its own accesses are not the kernel's.
 #define TANDEM_SIMT_OPERATION __attribute__((noinline, no_sanitize("thread", "coverage")))
+// The calls of two branches stay two calls: a session tells them apart.
+#define TANDEM_SIMT_CONVERGENT [[clang::nomerge]]
 #else
 #define __shared__ static  // one block runs at a time, and as a plain object it is guarded by AddressSanitizer
 #define TANDEM_SIMT_OPERATION __attribute__((noinline))
+#define TANDEM_SIMT_CONVERGENT
 #endif
 
 namespace TANDEM_KERNEL_NAMESPACE {
+
+namespace simt = ::tandem::simt;  // kernels may be in any namespace
 
 using uint3 = simt::index3;
 
