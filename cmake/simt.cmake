@@ -16,7 +16,7 @@ if(NOT TANDEM_INSTRUMENTING_CXX)
   endif()
 endif()
 
-set(TANDEM_INSTRUMENT_FLAGS -std=c++20 -O2 -g1 -gdwarf-5 -gdwarf-aranges -fPIC -fvisibility=hidden
+set(TANDEM_INSTRUMENT_FLAGS -std=c++20 -O2 -gdwarf-5 -g1 -gdwarf-aranges -fPIC -fvisibility=hidden
   # The bits and the accesses of the source: no contraction, no merging of accesses into vectors, copies or fills.
   -ffp-contract=off -fno-vectorize -fno-slp-vectorize -fno-unroll-loops
   # nvcc takes a store to one type for one that may change another.
