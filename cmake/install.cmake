@@ -14,4 +14,5 @@ configure_package_config_file(cmake/tandem-config.cmake.in tandem-config.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tandem)
 write_basic_package_version_file(tandem-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tandem-config.cmake ${PROJECT_BINARY_DIR}/tandem-config-version.cmake
+  cmake/simt.cmake cmake/instrument.awk
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tandem)

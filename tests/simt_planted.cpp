@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <tandem/error.hpp>
@@ -66,20 +67,25 @@ struct mark {
 std::map<std::string, std::vector<mark>> const& marks() {
   static auto const all = [] {
     std::map<std::string, std::vector<mark>> by_kernel;
-    std::regex const kernel(R"(__global__ void (\w+)\()"), bug("// BUG: (.*)"),
-        one(R"(([a-z ]+[a-z])(?:, block (\(.*?\)))?(?:, thread (\(.*?\)))?(?:; |$))");
+    std::regex const kernel(R"(__global__ void (\w+)\()");
+    std::regex const bug(R"(// BUG: ([a-z ]+)(?:, block (\(.*?\)))?(?:, thread (\(.*?\)))?$)");
     for (auto const* name :
          {"async", "barriers", "global_races", "outside", "right", "shared_races", "uninitialised"}) {
       auto const file = std::string("tests/simt/") + name + ".cuh";
       std::ifstream in(file);
       std::string text, current;
+      std::vector<mark> pending;
       std::smatch found;
       for (int line = 1; std::getline(in, text); ++line) {
         if (std::regex_search(text, found, kernel)) by_kernel[current = found[1]];
-        if (!std::regex_search(text, found, bug)) continue;
-        std::string const list = found[1];
-        for (std::sregex_iterator each(list.begin(), list.end(), one), end; each != end; ++each)
-          by_kernel[current].push_back({file, line, (*each)[1], (*each)[2], (*each)[3]});
+        if (std::regex_search(text, found, bug)) {
+          pending.push_back({file, 0, found[1], found[2], found[3]});
+          continue;
+        }
+        for (auto& each : std::exchange(pending, {})) {
+          each.line = line;
+          by_kernel[current].push_back(each);
+        }
       }
     }
     return by_kernel;

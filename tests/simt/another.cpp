@@ -14,7 +14,8 @@ __global__ void right_tile(operands g) {
   __shared__ float smem_a[8];
   smem_a[threadIdx.x] = g.a[threadIdx.x];
   __syncthreads();
-  g.c[threadIdx.x] = smem_a[8 - threadIdx.x];  // BUG: access outside shared memory, thread (0, 0, 0)
+  // BUG: access outside shared memory, thread (0, 0, 0)
+  g.c[threadIdx.x] = smem_a[8 - threadIdx.x];
 }
 
 }  // namespace

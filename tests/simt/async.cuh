@@ -50,7 +50,8 @@ __global__ void read_before_wait(operands g) {
   int const t = threadIdx.x;
   copy_async<4>(&tile[t], g.a + t);
   commit_async();
-  float const early = tile[t];  // BUG: access to a copy that was not waited for, thread (0, 0, 0)
+  // BUG: access to a copy that was not waited for, thread (0, 0, 0)
+  float const early = tile[t];
   wait_async<0>();
   g.c[t] = early;
 }
@@ -60,7 +61,8 @@ __global__ void wait_without_commit(operands g) {
   int const t = threadIdx.x;
   copy_async<4>(&tile[t], g.a + t);
   wait_async<0>();
-  g.c[t] = tile[t];  // BUG: access to a copy that was not waited for, thread (0, 0, 0)
+  // BUG: access to a copy that was not waited for, thread (0, 0, 0)
+  g.c[t] = tile[t];
 }
 
 // Of the two groups on their way only the older one is waited for.
@@ -74,7 +76,8 @@ __global__ void wait_for_too_few_groups(operands g) {
   wait_async<1>();
   __syncthreads();
   float const first = tile[0][63 - t];
-  float const second = tile[1][63 - t];  // BUG: access to a copy that was not waited for, thread (0, 0, 0)
+  // BUG: access to a copy that was not waited for, thread (0, 0, 0)
+  float const second = tile[1][63 - t];
   g.c[t] = first + second;
 }
 
@@ -82,10 +85,13 @@ __global__ void wait_for_too_few_groups(operands g) {
 __global__ void waited_without_barrier(operands g) {
   __shared__ float tile[64];
   int const t = threadIdx.x;
-  copy_async<4>(&tile[t], g.a + t);  // BUG: race in shared memory, thread (32, 0, 0)
+  // BUG: race in shared memory, thread (32, 0, 0)
+  copy_async<4>(&tile[t], g.a + t);
   commit_async();
   wait_async<0>();
-  g.c[t] = tile[63 - t];  // BUG: read of uninitialised shared memory, thread (0, 0, 0); race in shared memory, thread (32, 0, 0)
+  // BUG: read of uninitialised shared memory, thread (0, 0, 0)
+  // BUG: race in shared memory, thread (32, 0, 0)
+  g.c[t] = tile[63 - t];
 }
 
 __global__ void write_over_a_copy(operands g) {
@@ -93,7 +99,8 @@ __global__ void write_over_a_copy(operands g) {
   int const t = threadIdx.x;
   copy_async<4>(&tile[t], g.a + t);
   commit_async();
-  tile[t] = 0;  // BUG: access to a copy that was not waited for, thread (0, 0, 0)
+  // BUG: access to a copy that was not waited for, thread (0, 0, 0)
+  tile[t] = 0;
   wait_async<0>();
   g.c[t] = tile[t];
 }
@@ -104,8 +111,10 @@ __global__ void copy_over_what_is_read(operands g) {
   int const t = threadIdx.x;
   tile[t] = g.a[t];
   __syncthreads();
-  float const sum = tile[63 - t];  // BUG: race in shared memory, thread (32, 0, 0)
-  copy_async<4>(&tile[t], g.a + 64 + t);  // BUG: race in shared memory, thread (32, 0, 0)
+  // BUG: race in shared memory, thread (32, 0, 0)
+  float const sum = tile[63 - t];
+  // BUG: race in shared memory, thread (32, 0, 0)
+  copy_async<4>(&tile[t], g.a + 64 + t);
   commit_async();
   wait_async<0>();
   __syncthreads();
@@ -115,7 +124,8 @@ __global__ void copy_over_what_is_read(operands g) {
 __global__ void misaligned_copy(operands g) {
   __shared__ __align__(16) float tile[64];
   int const t = threadIdx.x;
-  copy_async<16>(&tile[4 * t], g.a + 4 * t + 1);  // BUG: misaligned access, thread (0, 0, 0)
+  // BUG: misaligned access, thread (0, 0, 0)
+  copy_async<16>(&tile[4 * t], g.a + 4 * t + 1);
   commit_async();
   wait_async<0>();
 }
@@ -123,7 +133,8 @@ __global__ void misaligned_copy(operands g) {
 __global__ void copy_from_outside(operands g) {
   __shared__ __align__(16) float tile[64];
   int const t = threadIdx.x;
-  copy_async<16>(&tile[4 * t], g.a + g.m * g.k - 60 + 4 * t);  // BUG: access outside the operands, thread (15, 0, 0)
+  // BUG: access outside the operands, thread (15, 0, 0)
+  copy_async<16>(&tile[4 * t], g.a + g.m * g.k - 60 + 4 * t);
   commit_async();
   wait_async<0>();
 }

@@ -11,7 +11,8 @@ __global__ void barrier_in_divergent_code(operands g) {
   values[t] = g.a[t];
   if (t < 16) __syncthreads();
   g.c[t] = values[t];
-  __syncthreads();  // BUG: divergent barrier, thread (16, 0, 0)
+  // BUG: divergent barrier, thread (16, 0, 0)
+  __syncthreads();
 }
 
 __global__ void early_return_before_barrier(operands g) {
@@ -19,7 +20,8 @@ __global__ void early_return_before_barrier(operands g) {
   int const t = threadIdx.x;
   if (t >= 50) return;
   values[t] = g.a[t];
-  __syncthreads();  // BUG: divergent barrier, thread (0, 0, 0)
+  // BUG: divergent barrier, thread (0, 0, 0)
+  __syncthreads();
   g.c[t] = values[49 - t];
 }
 
@@ -27,7 +29,8 @@ __global__ void early_return_before_barrier(operands g) {
 __global__ void early_return_before_last_barrier(operands g) {
   if (threadIdx.x == 0) return;
   g.c[threadIdx.x] = 0;
-  __syncthreads();  // BUG: divergent barrier, thread (1, 0, 0)
+  // BUG: divergent barrier, thread (1, 0, 0)
+  __syncthreads();
 }
 
 __global__ void other_barrier_in_each_branch(operands g) {
@@ -38,7 +41,8 @@ __global__ void other_barrier_in_each_branch(operands g) {
     __syncthreads();
   } else {
     values[t] = g.b[t];
-    __syncthreads();  // BUG: divergent barrier, thread (32, 0, 0)
+    // BUG: divergent barrier, thread (32, 0, 0)
+    __syncthreads();
   }
   g.c[t] = values[63 - t];
 }
@@ -48,7 +52,8 @@ __global__ void nothing_but_other_barriers(operands) {
   if (threadIdx.x % 2 == 0)
     __syncthreads();
   else
-    __syncthreads();  // BUG: divergent barrier, thread (1, 0, 0)
+    // BUG: divergent barrier, thread (1, 0, 0)
+    __syncthreads();
 }
 
 __global__ void barrier_in_loop_of_each_thread(operands g) {
@@ -56,7 +61,8 @@ __global__ void barrier_in_loop_of_each_thread(operands g) {
   float sum = 0;
   for (int i = 0; i <= t % 3; ++i) {
     sum += g.a[i];
-    __syncthreads();  // BUG: divergent barrier
+    // BUG: divergent barrier
+    __syncthreads();
   }
   g.c[t] = sum;
 }
@@ -119,7 +125,8 @@ __global__ void half_at_barrier_half_at_shuffle(operands g) {
   int const t = threadIdx.x;
   float value = g.a[t];
   if (t < 16)
-    value = __shfl_down_sync(0xffffffff, value, 1);  // BUG: deadlock, thread (0, 0, 0)
+    // BUG: deadlock, thread (0, 0, 0)
+    value = __shfl_down_sync(0xffffffff, value, 1);
   else
     __syncthreads();
   g.c[t] = value;
@@ -127,37 +134,45 @@ __global__ void half_at_barrier_half_at_shuffle(operands g) {
 
 __global__ void masks_that_do_not_agree(operands g) {
   int const t = threadIdx.x;
-  g.c[t] = __shfl_down_sync(t == 5 ? 0x7fffffffu : 0xffffffffu, g.a[t], 1);  // BUG: deadlock, thread (0, 0, 0)
+  // BUG: deadlock, thread (0, 0, 0)
+  g.c[t] = __shfl_down_sync(t == 5 ? 0x7fffffffu : 0xffffffffu, g.a[t], 1);
 }
 
 __global__ void mask_without_the_caller(operands g) {
   int const t = threadIdx.x;
-  g.c[t] = __shfl_xor_sync(0x0000ffff, g.a[t], 1);  // BUG: divergent operation of a warp, thread (16, 0, 0); deadlock
+  // BUG: divergent operation of a warp, thread (16, 0, 0)
+  // BUG: deadlock
+  g.c[t] = __shfl_xor_sync(0x0000ffff, g.a[t], 1);
 }
 
 __global__ void syncwarp_mask_without_the_caller(operands g) {
   int const t = threadIdx.x;
   g.c[t] = g.a[t];
-  __syncwarp(0x7fffffff);  // BUG: divergent operation of a warp, thread (31, 0, 0); deadlock
+  // BUG: divergent operation of a warp, thread (31, 0, 0)
+  // BUG: deadlock
+  __syncwarp(0x7fffffff);
 }
 
 __global__ void shuffle_from_exited_lane(operands g) {
   int const t = threadIdx.x;
   if (t >= 20) return;
-  g.c[t] = __shfl_down_sync(0xffffffff, g.a[t], 16);  // BUG: divergent operation of a warp, thread (4, 0, 0)
+  // BUG: divergent operation of a warp, thread (4, 0, 0)
+  g.c[t] = __shfl_down_sync(0xffffffff, g.a[t], 16);
 }
 
 // The last warp has 8 threads.
 __global__ void shuffle_from_lane_that_never_was(operands g) {
   int const t = threadIdx.x;
   float sum = g.a[t];
-  for (int delta = 16; delta > 0; delta /= 2) sum += __shfl_xor_sync(0xffffffff, sum, delta);  // BUG: divergent operation of a warp, thread (32, 0, 0)
+  // BUG: divergent operation of a warp, thread (32, 0, 0)
+  for (int delta = 16; delta > 0; delta /= 2) sum += __shfl_xor_sync(0xffffffff, sum, delta);
   g.c[t] = sum;
 }
 
 __global__ void shuffle_from_outside_the_mask(operands g) {
   int const t = threadIdx.x;
-  if (t < 16) g.c[t] = __shfl_sync(0xffff, g.a[t], 16);  // BUG: divergent operation of a warp, thread (0, 0, 0)
+  // BUG: divergent operation of a warp, thread (0, 0, 0)
+  if (t < 16) g.c[t] = __shfl_sync(0xffff, g.a[t], 16);
 }
 
 __global__ void other_shuffle_in_each_branch(operands g) {
@@ -168,7 +183,8 @@ __global__ void other_shuffle_in_each_branch(operands g) {
     value = __shfl_xor_sync(0xffffffff, value, 16);
   } else {
     value += 2;
-    value = __shfl_xor_sync(0xffffffff, value, 16);  // BUG: divergent operation of a warp, thread (16, 0, 0)
+    // BUG: divergent operation of a warp, thread (16, 0, 0)
+    value = __shfl_xor_sync(0xffffffff, value, 16);
   }
   g.c[t] = value;
 }
@@ -180,7 +196,8 @@ __global__ void shuffle_meets_syncwarp(operands g) {
   if (t < 16)
     value = __shfl_xor_sync(0xffffffff, value, 16);
   else
-    __syncwarp();  // BUG: divergent operation of a warp, thread (16, 0, 0)
+    // BUG: divergent operation of a warp, thread (16, 0, 0)
+    __syncwarp();
   g.c[t] = value;
 }
 
@@ -188,9 +205,11 @@ __global__ void vote_meets_vote(operands g) {
   int const t = threadIdx.x;
   unsigned votes = 0;
   if (t % 2 == 0)
-    votes = __ballot_sync(0xffffffff, t > 3);  // BUG: divergent operation of a warp, thread (2, 0, 0)
+    // BUG: divergent operation of a warp, thread (2, 0, 0)
+    votes = __ballot_sync(0xffffffff, t > 3);
   else
-    votes = __ballot_sync(0xffffffff, t > 5);  // BUG: divergent operation of a warp, thread (1, 0, 0)
+    // BUG: divergent operation of a warp, thread (1, 0, 0)
+    votes = __ballot_sync(0xffffffff, t > 5);
   g.c[t] = static_cast<float>(votes & 7);
 }
 

@@ -7,24 +7,28 @@ namespace TANDEM_KERNEL_NAMESPACE {
 
 __global__ void two_threads_write_an_element(operands g) {
   int const t = threadIdx.x;
-  g.c[t / 2] = g.a[t];  // BUG: race in global memory, thread (1, 0, 0)
+  // BUG: race in global memory, thread (1, 0, 0)
+  g.c[t / 2] = g.a[t];
 }
 
 // The tiles overlap by a column.
 __global__ void two_blocks_write_an_element(operands g) {
   int const j = blockIdx.x * 31 + threadIdx.x;
-  g.c[j] = g.a[j];  // BUG: race in global memory, block (1, 0, 0), thread (0, 0, 0)
+  // BUG: race in global memory, block (1, 0, 0), thread (0, 0, 0)
+  g.c[j] = g.a[j];
 }
 
 __global__ void blocks_write_the_same_value(operands g) {
-  if (threadIdx.x == 0) g.c[0] = 1;  // BUG: race in global memory, block (1, 0, 0), thread (0, 0, 0)
+  // BUG: race in global memory, block (1, 0, 0), thread (0, 0, 0)
+  if (threadIdx.x == 0) g.c[0] = 1;
 }
 
 __global__ void block_reads_anothers_element(operands g) {
   int const i = blockIdx.x * 32 + threadIdx.x;
   g.c[i] = g.a[i];
   __syncthreads();
-  if (blockIdx.x == 1) g.c[i] += g.c[i - 32];  // BUG: race in global memory, block (1, 0, 0), thread (0, 0, 0)
+  // BUG: race in global memory, block (1, 0, 0), thread (0, 0, 0)
+  if (blockIdx.x == 1) g.c[i] += g.c[i - 32];
 }
 
 // Every block reads the whole line; the last one writes it afterwards.
@@ -32,21 +36,25 @@ __global__ void block_writes_what_others_read(operands g) {
   int const t = threadIdx.x;
   float const sum = g.c[t] + g.c[31 - t];
   __syncthreads();
-  if (blockIdx.x == 2) g.c[t] = sum;  // BUG: race in global memory, block (2, 0, 0), thread (0, 0, 0)
+  // BUG: race in global memory, block (2, 0, 0), thread (0, 0, 0)
+  if (blockIdx.x == 2) g.c[t] = sum;
 }
 
 // Each k slice adds its part with plain reads and writes.
 __global__ void split_k_without_atomics(operands g) {
   int const j = threadIdx.x;
   float acc = 0;
-  for (int p = blockIdx.x * 5; p < static_cast<int>(blockIdx.x + 1) * 5; ++p) acc = fma(g.a[p], g.b[p * g.ldb + j], acc);
-  g.c[j] = g.c[j] + acc;  // BUG: race in global memory, block (1, 0, 0), thread (0, 0, 0)
+  for (int p = blockIdx.x * 5; p < static_cast<int>(blockIdx.x + 1) * 5; ++p)
+    acc = fma(g.a[p], g.b[p * g.ldb + j], acc);
+  // BUG: race in global memory, block (1, 0, 0), thread (0, 0, 0)
+  g.c[j] = g.c[j] + acc;
 }
 
 __global__ void split_k_with_atomics(operands g) {
   int const j = threadIdx.x;
   float acc = 0;
-  for (int p = blockIdx.x * 5; p < static_cast<int>(blockIdx.x + 1) * 5; ++p) acc = fma(g.a[p], g.b[p * g.ldb + j], acc);
+  for (int p = blockIdx.x * 5; p < static_cast<int>(blockIdx.x + 1) * 5; ++p)
+    acc = fma(g.a[p], g.b[p * g.ldb + j], acc);
   atomicAdd(&g.c[j], acc);
 }
 
@@ -54,7 +62,8 @@ __global__ void atomic_and_plain_in_global(operands g) {
   if (threadIdx.x == 0)
     atomicAdd(&g.c[0], 1.0f);
   else if (threadIdx.x == 1)
-    g.c[0] = 2;  // BUG: race in global memory, block (0, 0, 0), thread (1, 0, 0)
+    // BUG: race in global memory, block (0, 0, 0), thread (1, 0, 0)
+    g.c[0] = 2;
 }
 
 // The last block to finish adds up what all have left. C is all zeros; its last element counts.
@@ -84,7 +93,8 @@ __global__ void last_block_without_fence(operands g) {
   __syncthreads();
   if (last && threadIdx.x == 0) {
     float sum = 0;
-    for (unsigned block = 0; block < gridDim.x; ++block) sum += g.c[block];  // BUG: race in global memory, block (3, 0, 0), thread (0, 0, 0)
+    // BUG: race in global memory, block (3, 0, 0), thread (0, 0, 0)
+    for (unsigned block = 0; block < gridDim.x; ++block) sum += g.c[block];
     g.c[gridDim.x] = sum;
   }
 }

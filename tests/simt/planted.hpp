@@ -1,6 +1,6 @@
 // Kernels with a planted bug, and right ones, as the tests of sessions launch them. What a session must say of a kernel
-// stands in its source: `// BUG: <defect>[, block (x, y, z)][, thread (x, y, z)][; <defect> ...]` at the line at fault.
-// A kernel without such a mark is right.
+// stands in its source, before the line at fault: `// BUG: <defect>[, block (x, y, z)][, thread (x, y, z)]`. A kernel
+// without such a mark is right.
 #pragma once
 
 #include <cstddef>

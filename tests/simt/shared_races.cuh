@@ -30,11 +30,17 @@ __global__ void no_barrier_after_loads(operands g) {
   int const tx = threadIdx.x, ty = threadIdx.y, i = blockIdx.y * 16 + ty, j = blockIdx.x * 16 + tx;
   float acc = 0;
   for (int p0 = 0; p0 < g.k; p0 += 16) {
-    smem_a[ty][tx] = element(g.a, g.lda, g.m, g.k, i, p0 + tx);  // BUG: race in shared memory, thread (1, 0, 0)
-    smem_b[ty][tx] = element(g.b, g.ldb, g.k, g.n, p0 + ty, j);  // BUG: race in shared memory, thread (0, 1, 0)
+    // BUG: race in shared memory, thread (1, 0, 0)
+    smem_a[ty][tx] = element(g.a, g.lda, g.m, g.k, i, p0 + tx);
+    // BUG: race in shared memory, thread (0, 1, 0)
+    smem_b[ty][tx] = element(g.b, g.ldb, g.k, g.n, p0 + ty, j);
     for (int p = 0; p < 16; ++p) {
-      float const a = smem_a[ty][p];  // BUG: read of uninitialised shared memory, thread (0, 0, 0); race in shared memory, thread (1, 0, 0)
-      float const b = smem_b[p][tx];  // BUG: read of uninitialised shared memory, thread (0, 0, 0); race in shared memory, thread (0, 1, 0)
+      // BUG: read of uninitialised shared memory, thread (0, 0, 0)
+      // BUG: race in shared memory, thread (1, 0, 0)
+      float const a = smem_a[ty][p];
+      // BUG: read of uninitialised shared memory, thread (0, 0, 0)
+      // BUG: race in shared memory, thread (0, 1, 0)
+      float const b = smem_b[p][tx];
       acc = fma(a, b, acc);
     }
     __syncthreads();
@@ -47,12 +53,16 @@ __global__ void no_barrier_before_next_loads(operands g) {
   int const tx = threadIdx.x, ty = threadIdx.y, i = blockIdx.y * 16 + ty, j = blockIdx.x * 16 + tx;
   float acc = 0;
   for (int p0 = 0; p0 < g.k; p0 += 16) {
-    smem_a[ty][tx] = element(g.a, g.lda, g.m, g.k, i, p0 + tx);  // BUG: race in shared memory, thread (1, 0, 0)
-    smem_b[ty][tx] = element(g.b, g.ldb, g.k, g.n, p0 + ty, j);  // BUG: race in shared memory, thread (0, 1, 0)
+    // BUG: race in shared memory, thread (1, 0, 0)
+    smem_a[ty][tx] = element(g.a, g.lda, g.m, g.k, i, p0 + tx);
+    // BUG: race in shared memory, thread (0, 1, 0)
+    smem_b[ty][tx] = element(g.b, g.ldb, g.k, g.n, p0 + ty, j);
     __syncthreads();
     for (int p = 0; p < 16; ++p) {
-      float const a = smem_a[ty][p];  // BUG: race in shared memory, thread (1, 0, 0)
-      float const b = smem_b[p][tx];  // BUG: race in shared memory
+      // BUG: race in shared memory, thread (1, 0, 0)
+      float const a = smem_a[ty][p];
+      // BUG: race in shared memory
+      float const b = smem_b[p][tx];
       acc = fma(a, b, acc);
     }
   }
@@ -94,13 +104,17 @@ __global__ void race_of_float4_in_k_tail(operands g) {
   float acc[4][4] = {};
   for (int p0 = 0; p0 < g.k; p0 += 8) {
     for (int e = t; e < 8 * 64; e += 256) {
-      smem_a[e % 8][e / 8] = element(g.a, g.lda, g.m, g.k, i0 + e / 8, p0 + e % 8);           // BUG: race in shared memory
-      smem_b[e / 64][e % 64] = element(g.b, g.ldb, g.k, g.n, p0 + e / 64, j0 + e % 64);  // BUG: race in shared memory
+      // BUG: race in shared memory
+      smem_a[e % 8][e / 8] = element(g.a, g.lda, g.m, g.k, i0 + e / 8, p0 + e % 8);
+      // BUG: race in shared memory
+      smem_b[e / 64][e % 64] = element(g.b, g.ldb, g.k, g.n, p0 + e / 64, j0 + e % 64);
     }
     if (p0 + 8 <= g.k) __syncthreads();
     for (int p = 0; p < 8; ++p) {
-      float4 const a = *reinterpret_cast<float4 const*>(&smem_a[p][i_thread]);  // BUG: race in shared memory, block (0, 0, 0)
-      float4 const b = *reinterpret_cast<float4 const*>(&smem_b[p][j_thread]);  // BUG: race in shared memory, block (0, 0, 0)
+      // BUG: race in shared memory, block (0, 0, 0)
+      float4 const a = *reinterpret_cast<float4 const*>(&smem_a[p][i_thread]);
+      // BUG: race in shared memory, block (0, 0, 0)
+      float4 const b = *reinterpret_cast<float4 const*>(&smem_b[p][j_thread]);
       acc[0][0] = fma(a.x, b.x, acc[0][0]);
     }
     __syncthreads();
@@ -111,14 +125,16 @@ __global__ void race_of_float4_in_k_tail(operands g) {
 __global__ void two_threads_write_one_word(operands g) {
   __shared__ float sums[32];
   int const t = threadIdx.x;
-  sums[t / 2] = g.a[t];  // BUG: race in shared memory, thread (1, 0, 0)
+  // BUG: race in shared memory, thread (1, 0, 0)
+  sums[t / 2] = g.a[t];
   __syncthreads();
   if (t < 32) g.c[t] = sums[t];
 }
 
 __global__ void all_threads_write_the_same_value(operands g) {
   __shared__ int rows;
-  rows = g.m;  // BUG: race in shared memory, thread (1, 0, 0)
+  // BUG: race in shared memory, thread (1, 0, 0)
+  rows = g.m;
   __syncthreads();
   g.c[threadIdx.x] = static_cast<float>(rows);
 }
@@ -128,9 +144,11 @@ __global__ void race_in_both_branches(operands g) {
   __shared__ float sums[2];
   int const t = threadIdx.x;
   if (t % 4 < 2)
-    sums[t % 2] = g.a[t];  // BUG: race in shared memory, thread (4, 0, 0)
+    // BUG: race in shared memory, thread (4, 0, 0)
+    sums[t % 2] = g.a[t];
   else
-    sums[t % 2] = g.b[t];  // BUG: race in shared memory, thread (2, 0, 0)
+    // BUG: race in shared memory, thread (2, 0, 0)
+    sums[t % 2] = g.b[t];
   __syncthreads();
   g.c[t] = sums[t % 2];
 }
@@ -138,8 +156,11 @@ __global__ void race_in_both_branches(operands g) {
 __global__ void exchange_without_syncwarp(operands g) {
   __shared__ float values[32];
   int const t = threadIdx.x;
-  values[t] = g.a[t];               // BUG: race in shared memory
-  g.c[t] = values[(t + 1) % 32];  // BUG: read of uninitialised shared memory, thread (0, 0, 0); race in shared memory, thread (31, 0, 0)
+  // BUG: race in shared memory
+  values[t] = g.a[t];
+  // BUG: read of uninitialised shared memory, thread (0, 0, 0)
+  // BUG: race in shared memory, thread (31, 0, 0)
+  g.c[t] = values[(t + 1) % 32];
 }
 
 __global__ void exchange_with_syncwarp(operands g) {
@@ -156,7 +177,8 @@ __global__ void exchange_with_partial_syncwarp(operands g) {
   int const t = threadIdx.x;
   values[t] = g.a[t];
   if (t != 31) __syncwarp(0x7fffffff);
-  g.c[t] = values[(t + 1) % 32];  // BUG: race in shared memory, thread (31, 0, 0)
+  // BUG: race in shared memory, thread (31, 0, 0)
+  g.c[t] = values[(t + 1) % 32];
 }
 
 // A shuffle brings a value, but it orders no memory.
@@ -165,23 +187,28 @@ __global__ void exchange_with_shuffle_for_a_barrier(operands g) {
   int const t = threadIdx.x;
   values[t] = g.a[t];
   float const other = __shfl_xor_sync(0xffffffff, g.a[t], 1);
-  g.c[t] = other + values[t ^ 1];  // BUG: race in shared memory, thread (0, 0, 0)
+  // BUG: race in shared memory, thread (0, 0, 0)
+  g.c[t] = other + values[t ^ 1];
 }
 
 // Right within a warp, but the last thread of one warp reads the next one's.
 __global__ void syncwarp_for_two_warps(operands g) {
   __shared__ float values[64];
   int const t = threadIdx.x;
-  values[t] = g.a[t];               // BUG: race in shared memory, thread (32, 0, 0)
+  // BUG: race in shared memory, thread (32, 0, 0)
+  values[t] = g.a[t];
   __syncwarp();
-  g.c[t] = values[(t + 1) % 64];  // BUG: read of uninitialised shared memory, thread (31, 0, 0); race in shared memory, thread (63, 0, 0)
+  // BUG: read of uninitialised shared memory, thread (31, 0, 0)
+  // BUG: race in shared memory, thread (63, 0, 0)
+  g.c[t] = values[(t + 1) % 64];
 }
 
 __global__ void atomic_and_plain(operands g) {
   __shared__ int count;
   if (threadIdx.x == 0) count = 0;
   __syncthreads();
-  atomicAdd(&count, 1);  // BUG: race in shared memory, thread (1, 0, 0)
+  // BUG: race in shared memory, thread (1, 0, 0)
+  atomicAdd(&count, 1);
   g.c[threadIdx.x] = static_cast<float>(count);
 }
 
@@ -216,8 +243,10 @@ __global__ void double_buffer_wrong_index(operands g) {
   smem[1][t] = g.a[64 + t];
   for (int step = 0; step < 6; ++step) {
     __syncthreads();
-    if (step < 5) smem[step % 2][t] = g.a[(step + 1) * 64 + t];  // BUG: race in shared memory
-    acc += smem[step % 2][63 - t];                               // BUG: race in shared memory
+    // BUG: race in shared memory
+    if (step < 5) smem[step % 2][t] = g.a[(step + 1) * 64 + t];
+    // BUG: race in shared memory
+    acc += smem[step % 2][63 - t];
   }
   g.c[t] = acc;
 }
@@ -227,9 +256,11 @@ __global__ void race_in_last_block(operands g) {
   __shared__ float values[64];
   int const t = threadIdx.x, i = blockIdx.x * 64 + t;
   bool const whole = blockIdx.x * 64 + 64 <= static_cast<unsigned>(g.m * g.n);
-  values[t] = i < g.m * g.n ? g.c[i] : 0.0f;  // BUG: race in shared memory, block (22, 0, 0)
+  // BUG: race in shared memory, block (22, 0, 0)
+  values[t] = i < g.m * g.n ? g.c[i] : 0.0f;
   if (whole) __syncthreads();
-  float const other = values[63 - t];  // BUG: read of uninitialised shared memory, block (22, 0, 0), thread (0, 0, 0)
+  // BUG: read of uninitialised shared memory, block (22, 0, 0), thread (0, 0, 0)
+  float const other = values[63 - t];
   if (i < g.m * g.n) g.c[i] = other;
 }
 
@@ -239,7 +270,8 @@ __global__ void race_in_dynamic_shared(operands g) {
   values[t] = g.a[t];
   __syncthreads();
   for (int half = size / 2; half > 0; half /= 2)
-    if (t < half) values[t] += values[t + half];  // BUG: race in shared memory
+    // BUG: race in shared memory
+    if (t < half) values[t] += values[t + half];
   if (t == 0) g.c[0] = values[0];
 }
 
@@ -259,7 +291,8 @@ __global__ void sum_in_dynamic_shared(operands g) {
 __global__ void race_of_doubles(operands g) {
   __shared__ __align__(16) float values[130];
   int const t = threadIdx.x;
-  *reinterpret_cast<double*>(&values[t / 2 * 2]) = g.a[t];  // BUG: race in shared memory, thread (1, 0, 0)
+  // BUG: race in shared memory, thread (1, 0, 0)
+  *reinterpret_cast<double*>(&values[t / 2 * 2]) = g.a[t];
   __syncthreads();
   g.c[t] = values[t / 2 * 2];
 }
@@ -268,7 +301,8 @@ __global__ void race_of_float4(operands g) {
   __shared__ __align__(16) float values[256];
   int const t = threadIdx.x;
   *reinterpret_cast<float4*>(&values[4 * t]) = make_float4(1, 2, 3, 4);
-  g.c[t] = values[4 * t + 4 < 256 ? 4 * t + 3 : 0];  // BUG: race in shared memory, thread (63, 0, 0)
+  // BUG: race in shared memory, thread (63, 0, 0)
+  g.c[t] = values[4 * t + 4 < 256 ? 4 * t + 3 : 0];
 }
 
 // Threads that write neighbouring bytes or halves of a word do not race.
@@ -301,7 +335,8 @@ __global__ void race_of_bytes(operands g) {
   __shared__ char values[65];
   int const t = threadIdx.x;
   if (t == 0) values[64] = 0;
-  values[t] = static_cast<char>(t);       // BUG: race in shared memory, thread (33, 0, 0)
+  // BUG: race in shared memory, thread (33, 0, 0)
+  values[t] = static_cast<char>(t);
   if (t == 32) values[33] = 0;
   __syncthreads();
   g.c[t] = static_cast<float>(values[t + 1]);

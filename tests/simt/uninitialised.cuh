@@ -10,7 +10,8 @@ __global__ void reads_padding_column(operands g) {
   int const tx = threadIdx.x, ty = threadIdx.y;
   tile[ty][tx] = g.a[ty * 16 + tx];
   __syncthreads();
-  g.c[ty * 16 + tx] = tile[ty][tx + 1];  // BUG: read of uninitialised shared memory, thread (15, 0, 0)
+  // BUG: read of uninitialised shared memory, thread (15, 0, 0)
+  g.c[ty * 16 + tx] = tile[ty][tx + 1];
 }
 
 // A tile that is not filled with zeros behind k's end: what the step before left there is initialised, so that only
@@ -24,8 +25,10 @@ __global__ void k_tail_not_filled(operands g) {
     if (p0 + ty < g.k && j < g.n) smem_b[ty][tx] = g.b[(p0 + ty) * g.ldb + j];
     __syncthreads();
     for (int p = 0; p < 16; ++p) {
-      float const a = smem_a[ty][p];  // BUG: read of uninitialised shared memory, block (0, 0, 0), thread (0, 0, 0)
-      float const b = smem_b[p][tx];  // BUG: read of uninitialised shared memory, block (0, 0, 0), thread (0, 0, 0)
+      // BUG: read of uninitialised shared memory, block (0, 0, 0), thread (0, 0, 0)
+      float const a = smem_a[ty][p];
+      // BUG: read of uninitialised shared memory, block (0, 0, 0), thread (0, 0, 0)
+      float const b = smem_b[p][tx];
       acc = fma(a, b, acc);
     }
     __syncthreads();
@@ -40,7 +43,8 @@ __global__ void first_use_of_other_buffer(operands g) {
   smem[0][t] = g.a[t];
   for (int step = 0; step < 4; ++step) {
     __syncthreads();
-    acc += smem[(step + 1) % 2][63 - t];  // BUG: read of uninitialised shared memory, thread (0, 0, 0)
+    // BUG: read of uninitialised shared memory, thread (0, 0, 0)
+    acc += smem[(step + 1) % 2][63 - t];
     __syncthreads();
     smem[(step + 1) % 2][t] = g.a[t];
   }
@@ -52,7 +56,8 @@ __global__ void uninitialised_dynamic(operands g) {
   int const t = threadIdx.x;
   if (t != 7) values[t] = g.a[t];
   __syncthreads();
-  g.c[t] = values[63 - t];  // BUG: read of uninitialised shared memory, thread (56, 0, 0)
+  // BUG: read of uninitialised shared memory, thread (56, 0, 0)
+  g.c[t] = values[63 - t];
 }
 
 // The first block's values are still there when the second one runs, on this executor and often on a GPU.
@@ -61,13 +66,15 @@ __global__ void left_by_the_block_before(operands g) {
   int const t = threadIdx.x;
   if (blockIdx.x == 0) values[t] = g.a[t];
   __syncthreads();
-  g.c[blockIdx.x * 32 + t] = values[31 - t];  // BUG: read of uninitialised shared memory, block (1, 0, 0), thread (0, 0, 0)
+  // BUG: read of uninitialised shared memory, block (1, 0, 0), thread (0, 0, 0)
+  g.c[blockIdx.x * 32 + t] = values[31 - t];
 }
 
 __global__ void histogram_not_zeroed(operands g) {
   __shared__ int bins[8];
   int const t = threadIdx.x;
-  atomicAdd(&bins[t % 8], 1);  // BUG: read of uninitialised shared memory, thread (0, 0, 0)
+  // BUG: read of uninitialised shared memory, thread (0, 0, 0)
+  atomicAdd(&bins[t % 8], 1);
   __syncthreads();
   if (t < 8) g.c[t] = static_cast<float>(bins[t]);
 }
@@ -77,7 +84,8 @@ __global__ void half_of_a_float4_written(operands g) {
   int const t = threadIdx.x;
   *reinterpret_cast<float2*>(&values[4 * t]) = make_float2(1, 2);
   __syncthreads();
-  float4 const v = *reinterpret_cast<float4 const*>(&values[4 * t]);  // BUG: read of uninitialised shared memory, thread (0, 0, 0)
+  // BUG: read of uninitialised shared memory, thread (0, 0, 0)
+  float4 const v = *reinterpret_cast<float4 const*>(&values[4 * t]);
   g.c[t] = v.x + v.w;
 }
 
@@ -86,7 +94,8 @@ __global__ void one_byte_not_written(operands g) {
   int const t = threadIdx.x;
   if (t != 9) values[t] = 1;
   __syncthreads();
-  g.c[t] = values[t];  // BUG: read of uninitialised shared memory, thread (9, 0, 0)
+  // BUG: read of uninitialised shared memory, thread (9, 0, 0)
+  g.c[t] = values[t];
 }
 
 }  // namespace TANDEM_KERNEL_NAMESPACE
