@@ -236,7 +236,7 @@ TEST_CASE("count says what is wrong, with the values") {
 TEST_CASE("count gives one JSON object a kernel, under the GPU's name, or exits with 3") {
   std::string const arguments =
       "count --kernel 'simt.naive.*,gpu.naive.f32.*' 33 17 5 --trans nt --ldc 20 --beta 1 --json ";
-  auto const run = run_tandem(arguments + "-");
+  auto const run = run_tandem(arguments);  // as with "-"
   if (auto const why = simt::checked_unavailable(); !why.empty()) {
     CHECK(run.exit_code == 3);
     CHECK(contains(run.err, why));

@@ -187,7 +187,10 @@ action add_count(CLI::App& app) {
   app.add_option("--sampling", o->sampling, "classes: run one of each class of like blocks; all: run every block")
       ->check(CLI::IsMember({"classes", "all"}))
       ->capture_default_str();
-  app.add_option("--json", o->json, "write the counts there; -: to the standard output, instead of the tables");
+  app.add_option("--json", o->json,
+                 "write the counts to a file; - or none: to the standard output, instead of the tables")
+      ->expected(0, 1)
+      ->default_str("-");
   return [o] { return count(*o); };
 }
 
