@@ -81,6 +81,7 @@ std::vector<block_class> monitor::begin_launch(kernel_launch const& launch, unsi
   threads_.assign(thread_count_, {});
   live_.resize((thread_count_ + 31) / 32);
   order_.begin_launch();
+  trace_.flush([](warp_request const&) {});  // what a launch left that threw
   counter_.begin_launch(kernel_, std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z);
   return options_.sample ? options_.sample(launch.grid, launch.block) : std::vector<block_class>();
 }
@@ -150,11 +151,17 @@ void monitor::exit_thread() {
 }
 
 void monitor::warp_stopped(unsigned) {
-  if (options_.count) trace_.flush([this](warp_request const& request) { counter_.add(request); });
+  // Where only some lanes waited for each other, the others may still meet them in what both do next.
+  bool const parted = synced_ != 0 && (trace_.lanes() & ~met_) != 0;
+  synced_ = met_ = 0;
+  if (options_.count && (!parted || trace_.is_full()))
+    trace_.flush([this](warp_request const& request) { counter_.add(request); });
 }
 
 void monitor::warp_synced(unsigned warp, std::uint32_t lanes, std::uint32_t live, bool exchanges) {
   if (!exchanges) order_.warp_synced(warp, lanes, live);
+  synced_ |= lanes;
+  if (std::popcount(lanes) > std::popcount(met_)) met_ = lanes;
   for (unsigned lane = 0; lane < 32; ++lane)
     if ((lanes >> lane & 1) != 0) meetings_[lane] = {};
 }

@@ -180,6 +180,7 @@ class monitor final : public monitor_events {
     bool exchanges = false;
     std::uintptr_t pc = 0;
   };
+  std::uint32_t synced_ = 0, met_ = 0;     // lanes that went on in this round, and the most that did so together
   std::array<meeting, 32> meetings_ = {};  // where lanes wait for others of their warp
 };
 

@@ -35,17 +35,28 @@ struct warp_request {
   warp_access access;
 };
 
-/// The streams of one warp's lanes between two stops of the warp ("a segment").
+/// The streams of one warp's lanes from one point at which they all meet to the next ("a segment").
 class warp_trace {
  public:
   warp_trace() { clear(); }
 
-  /// What follows is done by this lane, which starts at the segment's beginning: once a segment.
+  /// What follows is done by this lane: from the segment's beginning, or from where the lane stopped in it.
   void start_lane(unsigned lane) {
+    end_run();
+    lane_ = lane;
     lane_bit_ = std::uint32_t{1} << lane;
-    first_address_[lane] = addresses_.size();
-    at_ = head;
+    lanes_ |= lane_bit_;
+    at_ = last_record_[lane];
+    auto const made = static_cast<std::uint32_t>(runs_.size());
+    runs_.push_back({addresses_.size(), 0, none});
+    (first_run_[lane] == none ? first_run_[lane] : runs_[last_run_[lane]].next) = made;
+    last_run_[lane] = made;
   }
+
+  /// The lanes that have done something in this segment.
+  std::uint32_t lanes() const { return lanes_; }
+  /// Whether the segment is so long that it must end before its lanes have met.
+  bool is_full() const { return addresses_.size() >= std::size_t{1} << 26; }  // 512 MiB
 
   /// The lane enters the basic block at `pc`.
   void block(std::uint64_t pc) { step(pc << 16); }
@@ -60,10 +71,16 @@ class warp_trace {
   /// starts the next segment.
   template <class F>
   void flush(F&& each) {
+    end_run();
     warp_request request;
     auto& [mask, bytes, address] = request.access;
-    std::array<std::uint64_t const*, 32> next;
-    for (unsigned lane = 0; lane < 32; ++lane) next[lane] = addresses_.data() + first_address_[lane];
+    std::array<run, 32> rest_of;
+    for (unsigned lane = 0; lane < 32; ++lane) rest_of[lane] = {0, 0, first_run_[lane]};
+    auto const next_address = [&](unsigned lane) {
+      auto& rest = rest_of[lane];
+      while (rest.begin == rest.end) rest = runs_[rest.next];
+      return addresses_[rest.begin++];
+    };
     for (auto i = records_[head].next; i != tail; i = records_[i].next) {
       record const& r = records_[i];
       if ((r.key & 0xffff) == 0) continue;  // a basic block
@@ -72,11 +89,11 @@ class warp_trace {
       bytes = r.key & 0xff;
       mask = r.lanes;
       if (mask == ~std::uint32_t{0})
-        for (unsigned lane = 0; lane < 32; ++lane) address[lane] = *next[lane]++;
+        for (unsigned lane = 0; lane < 32; ++lane) address[lane] = next_address(lane);
       else
         for (auto rest = mask; rest != 0; rest &= rest - 1) {
           auto const lane = static_cast<unsigned>(std::countr_zero(rest));
-          address[lane] = *next[lane]++;
+          address[lane] = next_address(lane);
         }
       each(static_cast<warp_request const&>(request));
     }
@@ -92,6 +109,17 @@ class warp_trace {
     std::uint32_t lanes;
   };
   static constexpr std::uint32_t tail = 0, head = 1;
+  // Addresses that a lane accessed without another lane in between.
+  struct run {
+    std::size_t begin, end;
+    std::uint32_t next;  // of the same lane
+  };
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+
+  void end_run() {
+    last_record_[lane_] = at_;
+    if (!runs_.empty()) runs_.back().end = addresses_.size();
+  }
 
   // Records made one after the other mostly follow each other, so the processor need not wait for the link.
   void step(std::uint64_t key) {
@@ -125,13 +153,20 @@ class warp_trace {
     }
     addresses_.clear();
     records_.assign({{~std::uint64_t{0}, tail, 0}, {0, tail, 0}});  // tail and head
-    first_address_ = {};
+    runs_.clear();
+    first_run_.fill(none);
+    last_record_.fill(head);
+    lanes_ = 0;
     at_ = head;
   }
 
   std::vector<record> records_;
-  std::vector<std::uint64_t> addresses_;  // of each lane's accesses, lane after lane
-  std::array<std::size_t, 32> first_address_ = {};
+  std::vector<std::uint64_t> addresses_;  // as the lanes accessed them
+  std::vector<run> runs_;                 // in the same order
+  std::array<std::uint32_t, 32> first_run_ = {}, last_run_ = {};
+  std::array<std::uint32_t, 32> last_record_ = {};
+  std::uint32_t lanes_ = 0;
+  unsigned lane_ = 0;
   std::uint32_t at_ = head;  // the record in which the lane took part last
   std::uint32_t lane_bit_ = 1;
 };

@@ -87,7 +87,6 @@ std::map<std::string, std::string> const otherwise = {
     {"cp.async, 8 bytes", "likewise, and ptxas makes one 64-bit load of two neighbours in shared memory"},
     {"cp.async, 16 bytes", "likewise, of four"},
     {"early exit", "nvcc keeps a loaded value over a shuffle"},
-    {"partial masks", "lanes that wait in different operations of their warp meet again only at the next barrier"},
     {"atomics", "atomic operations on floats in shared memory are loops of loads and compare-and-swaps"},
 };
 

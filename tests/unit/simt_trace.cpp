@@ -125,6 +125,29 @@ TEST_CASE("trace: a request has its kind, its width and the address of each of i
   CHECK(all[3].access.address[31] == 31);
 }
 
+TEST_CASE("trace: a lane goes on where it stopped, and meets the others in what both do next") {
+  // Lane 0 stops twice and lane 1 once before both come to 41.
+  warp_trace trace;
+  auto const go_on = [&](unsigned lane, std::vector<std::uint64_t> const& pcs) {
+    trace.start_lane(lane);
+    for (auto const pc : pcs) trace.access(pc, access_kind::global_load, 4, 100 * pc + lane);
+  };
+  go_on(0, {11, 21});
+  go_on(1, {11, 31});
+  go_on(0, {22});
+  go_on(1, {41, 42});
+  go_on(0, {41, 42});
+  CHECK(trace.lanes() == 0b11);
+  requests merged;
+  trace.flush([&](warp_request const& r) {
+    merged.push_back({r.pc, r.access.mask});
+    for (unsigned lane = 0; lane < 2; ++lane)
+      if ((r.access.mask >> lane & 1) != 0) CHECK(r.access.address[lane] == 100 * r.pc + lane);
+  });
+  CHECK(merged == requests{{11, 0b11}, {21, 0b01}, {22, 0b01}, {31, 0b10}, {41, 0b11}, {42, 0b11}});
+  CHECK(trace.lanes() == 0);
+}
+
 TEST_CASE("trace: segments are independent of each other, also after one of a million accesses") {
   warp_trace trace;
   for (std::uint64_t const length : {3, 1000000, 2}) {
