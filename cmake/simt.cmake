@@ -21,7 +21,7 @@ set(TANDEM_INSTRUMENT_FLAGS -std=c++20 -O2 -g1 -gdwarf-aranges -fPIC -fvisibilit
   -ffp-contract=off -fno-vectorize -fno-slp-vectorize -fno-unroll-loops
   # A call at the end of a function returns into it, or its line would be lost; files are named from the project's root.
   -fno-optimize-sibling-calls -fdebug-compilation-dir=.
-  # Accesses of two branches stay two, or neither line would be known.
+  # What two branches do alike stays two accesses and two barriers, or neither line would be known.
   -mllvm -simplifycfg-sink-common=false -mllvm -simplifycfg-hoist-common=false
   # Code in the order of the source, by which the lanes of a warp meet again (gpu/simt/warp_trace.hpp).
   -Xclang -disable-lifetime-markers -mllvm -disable-block-placement -mllvm -disable-branch-fold

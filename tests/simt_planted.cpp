@@ -6,7 +6,6 @@
 #include <array>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -58,32 +57,41 @@ class memory {
 };
 
 struct mark {
-  std::string file;
-  int line;
-  std::string kind, block, thread;  // the last two empty where any will do
+  std::string file = {};
+  int line = 0;
+  std::string kind = {}, block = {}, thread = {};  // the last two empty where any will do
 };
+
+/// What follows `key` in the text up to and with `end`; empty without the key.
+std::string after(std::string const& text, std::string const& key, char end) {
+  auto const at = text.find(key);
+  if (at == text.npos) return {};
+  auto const first = at + key.size();
+  return text.substr(first, text.find(end, first) + 1 - first);
+}
 
 /// The marks of all kernels, by kernel.
 std::map<std::string, std::vector<mark>> const& marks() {
   static auto const all = [] {
     std::map<std::string, std::vector<mark>> by_kernel;
-    std::regex const kernel(R"(__global__ void (\w+)\()");
-    std::regex const bug(R"(// BUG: ([a-z ]+)(?:, block (\(.*?\)))?(?:, thread (\(.*?\)))?$)");
     for (auto const* name :
          {"async", "barriers", "global_races", "outside", "right", "shared_races", "uninitialised"}) {
       auto const file = std::string("tests/simt/") + name + ".cuh";
       std::ifstream in(file);
       std::string text, current;
       std::vector<mark> pending;
-      std::smatch found;
       for (int line = 1; std::getline(in, text); ++line) {
-        if (std::regex_search(text, found, kernel)) by_kernel[current = found[1]];
-        if (std::regex_search(text, found, bug)) {
-          pending.push_back({file, 0, found[1], found[2], found[3]});
+        if (auto const kernel = after(text, "__global__ void ", '('); !kernel.empty())
+          by_kernel[current = kernel.substr(0, kernel.size() - 1)];
+        if (auto const bug = text.find("// BUG: "); bug != text.npos) {
+          text = text.substr(bug + 8);
+          pending.push_back({.kind = text.substr(0, text.find(',')),
+                             .block = after(text, "block ", ')'),
+                             .thread = after(text, "thread ", ')')});
           continue;
         }
         for (auto& each : std::exchange(pending, {})) {
-          each.line = line;
+          each.file = file, each.line = line;
           by_kernel[current].push_back(each);
         }
       }
@@ -181,7 +189,7 @@ TEST_CASE("two instrumented files with kernels of the same name, launched in one
 }
 
 TEST_CASE("operands may be parts of one matrix, the same memory, or one line") {
-  std::vector<float> all(10 * 30, 1.0f);
+  std::vector<float> all(11 * 30, 1.0f);
   auto const part = [&](char const* name, int first, bool writable) {
     return operand{.name = name, .data = &all[first], .lines = 10, .length = 10, .stride = 30, .writable = writable};
   };
