@@ -208,6 +208,10 @@ TEST_CASE("operands may be parts of one matrix, the same memory, or one line") {
     CHECK(run({part("A", 0, false), part("B", 10, false), part("C", 0, true)}, {10, 10, 0, 30, 30, 30, x, x + 10, x}) ==
           0);
   }
+  SUBCASE("C begins at A's second row: a block writes what the next one reads") {
+    CHECK(run({part("A", 0, false), part("B", 10, false), part("C", 30, true)},
+              {10, 10, 0, 30, 30, 30, x, x + 10, x + 30}) == 1);
+  }
   SUBCASE("one line without a stride, one element for all rows") {
     std::vector<operand> const lines = {{.name = "x", .data = x, .length = 10},
                                         {.name = "y", .data = x + 150, .lines = 10, .length = 10, .stride = 0},

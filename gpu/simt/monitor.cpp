@@ -39,7 +39,7 @@ monitor::monitor(session_options options) : options_(std::move(options)), counte
   regions_.resize(first_operand);
   regions_[0].space = space::shared_arrays;
   regions_[1].space = space::shared_dynamic;
-  // Where a kernel works in place, an element both read and written is one that it may write.
+  // First those that are written: where a kernel works in place, an element of two operands is one of these.
   auto operands = options_.operands;
   std::stable_partition(operands.begin(), operands.end(), [](operand const& o) { return o.writable; });
   for (auto const& o : operands) {
@@ -52,6 +52,10 @@ monitor::monitor(session_options options) : options_(std::move(options)), counte
     r.writable = o.writable;
     r.name = o.name;
     if (options_.check && o.writable) r.shadow = simt::shadow(r.bytes, true);
+    r.overlaps_written = std::ranges::any_of(regions_, [&](region const& written) {
+      return written.space == space::operand && written.writable && written.begin < r.begin + r.bytes &&
+             r.begin < written.begin + written.bytes;
+    });
     regions_.push_back(std::move(r));
   }
   ranges_.resize(regions_.size());
@@ -198,7 +202,7 @@ void monitor::end_launch() { kernel_ = nullptr; }
 
 void monitor::set_range(std::size_t i) {
   auto const& r = regions_[i];
-  ranges_[i] = {r.begin, r.bytes, r.space == space::operand && !r.writable && r.stride_bytes == r.line_bytes};
+  ranges_[i] = {r.begin, r.bytes, r.space == space::operand && !r.writable && !r.overlaps_written && r.stride_bytes == r.line_bytes};
 }
 
 std::size_t monitor::find(std::uintptr_t address, unsigned bytes) const {
@@ -212,10 +216,12 @@ void monitor::check(region& r, std::uintptr_t address, unsigned bytes, touch how
   auto const offset = address - r.begin;
   if (r.space == space::operand) {
     bool const gap = is_in_gap(r, address, bytes);
-    if (gap || (!r.writable && how != touch::load)) [[unlikely]] {
-      if (auto* const other = find_operand(address, bytes, how)) return check(*other, address, bytes, how, pc);
-      if (!r.writable && how != touch::load) write_to_input(r, address, bytes, pc);
-      in_gap(r, address, bytes, how, pc);
+    bool const not_allowed = !r.writable && how != touch::load;
+    if (gap || not_allowed || (!r.writable && r.overlaps_written)) [[unlikely]] {
+      auto* const other = find_operand(address, bytes, how);
+      if (other != nullptr && other != &r) return check(*other, address, bytes, how, pc);
+      if (not_allowed) write_to_input(r, address, bytes, pc);
+      if (gap) in_gap(r, address, bytes, how, pc);
     }
     if (!r.writable) return;
   }
@@ -226,7 +232,7 @@ void monitor::check(region& r, std::uintptr_t address, unsigned bytes, touch how
   if (found != clash::none) report(found, other, r, address, bytes, how, pc);
 }
 
-// Operands may overlap and be parts of one matrix: another one may allow what this one does not.
+// Operands may overlap and be parts of one matrix: another one may allow what this one does not, or be written there.
 monitor::region* monitor::find_operand(std::uintptr_t address, unsigned bytes, touch how) {
   for (auto i = first_operand; i < regions_.size(); ++i) {
     auto& r = regions_[i];

@@ -85,6 +85,7 @@ class monitor final : public monitor_events {
     monitor::space space = space::operand;
     std::size_t line_bytes = 0, stride_bytes = 0;  // of an operand
     bool writable = true;
+    bool overlaps_written = false;  // another operand's memory
     std::string name = {};
     simt::shadow shadow = {};
   };
