@@ -16,15 +16,19 @@ if(NOT TANDEM_INSTRUMENTING_CXX)
   endif()
 endif()
 
-set(TANDEM_INSTRUMENT_FLAGS -std=c++20 -O2 -g1 -gdwarf-aranges -fPIC -fvisibility=hidden
+set(TANDEM_INSTRUMENT_FLAGS -std=c++20 -O2 -gdwarf-5 -g1 -gdwarf-aranges -fPIC -fvisibility=hidden
   # The bits and the accesses of the source: no contraction, no merging of accesses into vectors, copies or fills.
   -ffp-contract=off -fno-vectorize -fno-slp-vectorize -fno-unroll-loops
+  # nvcc takes a store to one type for one that may change another.
+  -fno-strict-aliasing
   # A call at the end of a function returns into it, or its line would be lost; files are named from the project's root.
   -fno-optimize-sibling-calls -fdebug-compilation-dir=.
-  # What two branches do alike stays two accesses and two barriers, or neither line would be known.
-  -mllvm -simplifycfg-sink-common=false -mllvm -simplifycfg-hoist-common=false
-  # Code in the order of the source, by which the lanes of a warp meet again (gpu/simt/warp_trace.hpp).
+  # Code in the order of the source and each access in one place, by which the lanes of a warp meet again
+  # (gpu/simt/warp_trace.hpp): no access is copied into the paths that lead to it, and those of two branches stay two.
   -Xclang -disable-lifetime-markers -mllvm -disable-block-placement -mllvm -disable-branch-fold
+  -mllvm -jump-threading-threshold=0 -mllvm -disable-tail-duplicate -mllvm -disable-early-taildup
+  -mllvm -enable-load-pre=false
+  -mllvm -simplifycfg-sink-common=false -mllvm -simplifycfg-hoist-common=false
   # Every access and every basic block calls a hook.
   -fsanitize=thread -mllvm -tsan-instrument-read-before-write=1 -mllvm -tsan-instrument-func-entry-exit=0
   -fsanitize-coverage=bb,trace-pc,no-prune
@@ -50,7 +54,8 @@ function(tandem_add_instrumented_kernels target)
         "$<$<BOOL:${includes}>:-I$<JOIN:${includes},;-I>>" "$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},;-D>>"
         -MD -MF ${base}.d -MT ${base}.o -S ${path} -o ${base}.clang.s
       COMMAND awk -f ${TANDEM_SIMT_CMAKE_DIR}/instrument.awk ${base}.clang.s > ${base}.s
-      COMMAND ${TANDEM_INSTRUMENTING_CXX} -c ${base}.s -o ${base}.o
+      # No warnings: the assembler finds fault with the compiler's own table of files.
+      COMMAND ${TANDEM_INSTRUMENTING_CXX} -Wa,--no-warn -c ${base}.s -o ${base}.o
       DEPENDS ${path} ${TANDEM_SIMT_CMAKE_DIR}/instrument.awk
       DEPFILE ${base}.d
       COMMENT "Instrumenting ${source}"

@@ -183,10 +183,14 @@ class problem_check {
   void execute(run const& r, guarded_operands<T, Region>& operands) {
     result out = begin_result(reported_, r);
     bool finished = false;
+    std::optional<std::string> defects;
     auto const start = std::chrono::steady_clock::now();
     try {
       operands.call(*r.row, r.memory, options_.threads);
       finished = true;
+    } catch (kernel_defect const& e) {  // it has run to its end, so its C is judged as any
+      finished = true;
+      defects = e.what();
     } catch (error const& e) {
       blame(out, *r.row, e);
     } catch (std::exception const& e) {
@@ -197,7 +201,7 @@ class problem_check {
     out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
     std::string damage = operands.inspect(got_, finished);
-    if (finished) judge(out, damage);
+    if (finished) judge(out, damage, defects);
     if (!finished && !damage.empty()) {
       out.verdict = verdict::fail;
       out.reason = fmt::format("{}, after it threw: {}", damage, out.reason);
@@ -207,7 +211,7 @@ class problem_check {
     if (r.reported) results_.push_back(std::move(out));
   }
 
-  void judge(result& out, std::string const& damage) {
+  void judge(result& out, std::string const& damage, std::optional<std::string> const& defects) {
     std::span<T const> const got = got_;
     std::int64_t wrong_rows = 0;
     auto const found = wanted_->judge(got, wrong_rows);
@@ -218,7 +222,8 @@ class problem_check {
     out.reason = complaint<T>(t_, out, found, wrong_rows, got);
     if (!damage.empty()) out.reason = damage + (out.reason.empty() ? "" : "; ") + out.reason;
     if (out.reason.empty()) compare_with_peers(out);
-    out.verdict = out.reason.empty() ? verdict::pass : verdict::fail;
+    out.verdict = out.reason.empty() && !defects ? verdict::pass : verdict::fail;
+    if (defects) out.reason = *defects + (out.reason.empty() ? "" : "\nand C is wrong: ") + out.reason;
   }
 
   void compare_with_peers(result& out) {

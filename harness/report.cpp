@@ -20,6 +20,12 @@ json number(double x) {
   return x;
 }
 
+// Further lines below the first one's text.
+std::string indented(std::string text) {
+  for (auto at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1)) text.insert(at + 1, 10, ' ');
+  return text;
+}
+
 verdict overall(kernel_summary const& s) {
   if (s.failed > 0) return verdict::fail;
   if (s.errors > 0) return verdict::error;
@@ -77,7 +83,7 @@ std::string summary_table(std::span<kernel_summary const> summaries) {
                        to_string(s.memory), s.passed, s.failed, s.errors, s.full, s.freivalds, s.sampled, s.skipped,
                        s.worst_ratio, to_string(s.verdict));
     if (s.unsupported > 0) out += fmt::format(" ({} unsupported)", s.unsupported);
-    if (s.verdict != verdict::pass && !s.reason.empty()) out += ": " + s.reason;
+    if (s.verdict != verdict::pass && !s.reason.empty()) out += ": " + s.reason.substr(0, s.reason.find('\n'));
     out += '\n';
   }
   return out;
@@ -104,7 +110,7 @@ std::string describe(result const& r) {
   std::string out = fmt::format("{} ({}): {}\n  case    {}\n", r.kernel.empty() ? "none" : r.kernel,
                                 to_string(r.memory), to_string(r.verdict), to_string(r.test));
   if (!r.test.source.empty()) out += fmt::format("  from    {}\n", r.test.source);
-  out += fmt::format("  reason  {}\n", r.reason);
+  out += fmt::format("  reason  {}\n", indented(r.reason));
   if (auto const how = describe_method(r); !how.empty()) out += fmt::format("  method  {}\n", how);
   if (r.worst.row < 0) return out;
   out += fmt::format("  worst   ({}, {}): got {}, wanted {}, error {:.6g}, bound {:.6g}\n", r.worst.row, r.worst.col,

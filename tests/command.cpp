@@ -8,6 +8,7 @@
 #include <string>
 
 #include <nlohmann/json.hpp>
+#include <tandem/simt/kernels.hpp>
 #include <tandem/tandem.hpp>
 
 #include "tests/support.hpp"
@@ -164,6 +165,108 @@ TEST_CASE("bench prints each kernel beside its peer, and its JSON has the ratio"
   auto const lengths = run_tandem("bench gemm --m 100 --n 200,300");
   CHECK(lengths.exit_code == 2);
   CHECK(contains(lengths.err, "--n has 2 sizes, --m has 1"));
+}
+
+TEST_CASE("check --jobs gives what one process does, but for the seconds") {
+  temporary_file const one, several;
+  std::string const arguments = "check --kernels cpu,simt --against '' --m 1,33 --n 31 --k 29,8 --json ";
+  auto const alone = run_tandem(arguments + one.path());
+  auto const shared = run_tandem(arguments + several.path() + " --jobs 3");
+  CHECK(shared.exit_code == 0);
+  CHECK(shared.out == alone.out);
+  auto const without_seconds = [](std::string const& text) {
+    auto rows = nlohmann::json::parse(text);
+    for (auto& row : rows) row.erase("seconds");
+    return rows.dump(1);
+  };
+  CHECK(without_seconds(several.text()) == without_seconds(one.text()));
+  CHECK(run_tandem("check --jobs -1 --m 1 --n 1 --k 1").exit_code == 2);
+}
+
+TEST_CASE("check --jobs refuses rows that need the device that is there") {
+  if (!tests::has_backend(backend::gpu)) return;
+  auto const run = run_tandem("check --kernels cpu,gpu --against '' --m 3 --n 3 --k 3 --jobs 2");
+  CHECK(run.exit_code == 2);
+  CHECK(contains(run.err, "CUDA does not survive a fork"));
+  CHECK(run_tandem("check --kernels cpu --against eigen --m 3 --n 3 --k 3 --jobs 2").exit_code == 0);
+}
+
+TEST_CASE("check --simt checked watches the simt kernels, or says why it cannot") {
+  auto const run = run_tandem("check --kernels 'simt.smem_tile.*,cpu' --simt checked --m 17 --n 3 --k 5");
+  auto const why = simt::checked_unavailable();
+  CHECK(run.exit_code == (why.empty() ? 0 : 3));
+  CHECK(contains(why.empty() ? run.out : run.err, why.empty() ? "verdict: pass" : "--simt checked: " + why));
+  CHECK(run_tandem("check --simt often --m 1 --n 1 --k 1").exit_code == 2);
+}
+
+TEST_CASE("count says what is wrong, with the values") {
+  auto const complaint = [](std::string const& arguments) {
+    auto const run = run_tandem("count " + arguments);
+    CHECK(run.exit_code == 2);
+    CHECK(run.out.empty());
+    return run.err;
+  };
+  CHECK(contains(complaint("3 4 5"), "--kernels is required"));
+  CHECK(contains(complaint("--kernel no.such 3 4 5"), "no gemm kernel matches 'no.such'"));
+  CHECK(contains(complaint("--kernel cpu 3 4 5"), "'cpu' matches no kernel of the gpu or simt backend"));
+  CHECK(contains(complaint("--kernel gpu"), "either M N K or --cases is needed"));
+  CHECK(contains(complaint("--kernel gpu 3 4 5 --alpha 0"), "alpha 0"));
+  CHECK(contains(complaint("--kernel gpu 3 4 5 --trans xy"), "--trans"));
+  CHECK(contains(complaint("--kernel gpu 3 4 5 --sampling some"), "--sampling"));
+  CHECK(contains(complaint("--kernel gpu 3 0 5"), "n 0 < 1"));
+  CHECK(contains(complaint("--kernel gpu 3 4 5 --lda 4"), "lda 4 < k 5"));
+  CHECK(contains(complaint("--kernel gpu 3 4 5 --trans tn --lda 2"), "lda 2 < m 3"));
+  CHECK(contains(complaint("--kernel gpu 3 4 5 --ldb -1"), "ldb -1 < n 4"));
+  CHECK(contains(complaint("--kernel gpu 3 4 5 --ldc 3"), "ldc 3 < n 4"));
+
+  std::string const heading = "m,n,k,trans,lda,ldb,ldc\n";
+  for (auto const& [text, what] : {std::pair{std::string("m,n,k\n3,4,5\n"), ":1: the heading is not"},
+                                   {heading + "3,4,5,nn,0,0\n", ":2: 6 fields where there are 7 columns"},
+                                   {heading + "3,4,5,nx,0,0,0\n", ":2: trans is not nn, nt, tn or tt"},
+                                   {heading + "3,4,5,nn,0,0,0\n3,four,5,nn,0,0,0\n", ":3: 'four' is no size"},
+                                   {heading, "no case in this file"}}) {
+    temporary_file const cases(text);
+    auto const said = complaint("--kernel gpu --cases " + cases.path());
+    CHECK(contains(said, cases.path()));
+    CHECK(contains(said, what));
+  }
+  CHECK(contains(complaint("--kernel gpu --cases nowhere.csv"), "nowhere.csv: cannot be read"));
+}
+
+TEST_CASE("count gives one JSON object a kernel, under the GPU's name, or exits with 3") {
+  std::string const arguments =
+      "count --kernel 'simt.naive.*,gpu.naive.f32.*' 33 17 5 --trans nt --ldc 20 --beta 1 --json ";
+  auto const run = run_tandem(arguments);  // as with "-"
+  if (auto const why = simt::checked_unavailable(); !why.empty()) {
+    CHECK(run.exit_code == 3);
+    CHECK(contains(run.err, why));
+    return;
+  }
+  CHECK(run.exit_code == 0);
+  auto const rows = nlohmann::json::parse(run.out);
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0]["kernel"] == "gpu.naive.f32.32x8");
+  CHECK(rows[1]["kernel"] == "gpu.naive.f64.32x8");
+  for (auto const& row : rows) {
+    CHECK(row["trans_a"] == "n");
+    CHECK(row["trans_b"] == "t");
+    CHECK(row["lda"] == 5);
+    CHECK(row["ldb"] == 5);
+    CHECK(row["ldc"] == 20);
+    CHECK(row["beta"] == 1);
+    CHECK(row["sampling"] == "classes");
+    CHECK(row["blocks"] == 6);
+    CHECK(row["blocks_run"] == 4);
+    CHECK(row["counts"]["global_store"]["lanes"] == 33 * 17);
+    CHECK(!row["sites"].empty());
+  }
+  temporary_file const json, cases("m,n,k,trans,lda,ldb,ldc\n33,17,5,nt,0,0,20\n");
+  CHECK(contains(run_tandem(arguments + "/does/not/exist").err, "cannot write /does/not/exist"));
+  CHECK(run_tandem(arguments + json.path()).exit_code == 0);
+  CHECK(json.text() == run.out);
+  CHECK(run_tandem("count --kernels 'gpu.naive.*' --cases " + cases.path() + " --beta 1 --json -").out == run.out);
+  auto const all = run_tandem("count --kernel gpu.naive.f32.32x8 33 17 5 --sampling all --json -");
+  CHECK(nlohmann::json::parse(all.out)[0]["blocks_run"] == 6);
 }
 
 TEST_CASE("the library starts without any CUDA library") {

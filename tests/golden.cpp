@@ -1,12 +1,16 @@
-// What `tandem list` and `tandem tiles` print, held against files. After a wanted change:
+// What `tandem list`, `tandem tiles` and `tandem count` print, held against files. After a wanted change:
 //   TANDEM_UPDATE_GOLDEN=1 build/release/tests/test_golden
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
+
+#include <nlohmann/json.hpp>
+#include <tandem/simt/kernels.hpp>
 
 #include "tests/support.hpp"
 
@@ -38,13 +42,36 @@ std::string without_column(std::string const& table, std::size_t dropped) {
   return text;
 }
 
-void check_golden(std::string const& text, std::string const& name) {
+// The golden file, after it became this text where that was asked for.
+std::string golden(std::string const& text, std::string const& name) {
   std::string const path = "tests/golden/" + name;
   if (std::getenv("TANDEM_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << text;
-  std::ostringstream golden;
-  golden << std::ifstream(path).rdbuf();
-  REQUIRE(!golden.str().empty());
-  CHECK(text == golden.str());
+  std::ostringstream file;
+  file << std::ifstream(path).rdbuf();
+  REQUIRE(!file.str().empty());
+  return file.str();
+}
+
+void check_golden(std::string const& text, std::string const& name) { CHECK(text == golden(text, name)); }
+
+// Each entry of a file of counts by kernel and problem. Lines of the source move with every comment, so they are left
+// out.
+std::map<std::string, nlohmann::json> entries_of(std::string const& text) {
+  std::map<std::string, nlohmann::json> entries;
+  for (auto& entry : nlohmann::json::parse(text)) {
+    for (auto& site : entry["sites"]) site.erase("line");
+    auto name = entry["kernel"].get<std::string>();
+    for (auto const* part : {"m", "n", "k", "trans_a", "trans_b", "lda", "ldb", "ldc"})
+      name += " " + entry[part].dump();
+    entries[name] = std::move(entry);
+  }
+  return entries;
+}
+
+bool can_count() {
+  auto const why = tandem::simt::checked_unavailable();
+  if (!why.empty()) tandem::tests::skip(why);
+  return why.empty();
 }
 
 }  // namespace
@@ -59,6 +86,25 @@ TEST_CASE("tandem list names every kernel with its tiling") {
 TEST_CASE("tandem tiles shows levels, edges, waste and traffic") {
   check_golden(run("tiles 1000 1000 1000"), "tiles_1000_1000_1000.txt");
   check_golden(run("tiles 129 7 4097 --dtype f64 --kernels 'gpu.*,cpu.avx512*'"), "tiles_129_7_4097_f64.txt");
+}
+
+TEST_CASE("tandem count shows each line's accesses, the sums, and what follows from them") {
+  if (!can_count()) return;
+  check_golden(run("count --kernel gpu.smem_tile.f64.16x16x16 129 131 137 --trans tt --ldc 140 --beta 2"),
+               "count_smem_tile.txt");
+}
+
+// On a machine with a GPU, tests/gpu_counts.sh holds the same file against Nsight Compute.
+TEST_CASE("every kernel's accesses are counted as before") {
+  if (!can_count()) return;
+  auto const text = run("count --kernel 'gpu.*' --cases tests/golden/counts.csv --json -");
+  auto const counted = entries_of(text), wanted = entries_of(golden(text, "counts.json"));
+  CHECK(counted.size() == wanted.size());
+  for (auto const& [name, entry] : counted) {
+    CAPTURE(name);
+    CHECK(wanted.contains(name));
+    if (wanted.contains(name)) CHECK(nlohmann::json::diff(wanted.at(name), entry).dump() == "[]");
+  }
 }
 
 TEST_SUITE_END();

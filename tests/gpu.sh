@@ -25,6 +25,15 @@ TANDEM_REQUIRE=gpu build/release/tests/test_gpu_equals_simt >"$out/bits.log" || 
 grep -E 'problems|Status' "$out/bits.log"
 verdict "$status"
 
+step "the executor's counts of memory accesses against Nsight Compute"
+if command -v ncu >/dev/null; then
+  status=0
+  OUT=$out tests/gpu_counts.sh || status=$?
+  verdict "$status"
+else
+  echo "ncu is not there"; failed=1
+fi
+
 step "check, with the GPU required"
 status=0
 "$tandem" check --kernels gpu,cublas,cpu --require gpu,cublas --json "$out/check.json" >"$out/check.log" 2>&1 || status=$?

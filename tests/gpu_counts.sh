@@ -1,8 +1,9 @@
 #!/bin/sh
 # The SIMT executor's counts against Nsight Compute's counters, on a machine with a GPU and `ncu` on the PATH.
-# usage: tests/gpu_counts.sh COUNTS.json (of `tandem count --json`). OUT names a folder for the long output.
+# usage: tests/gpu_counts.sh [COUNTS.json] (of `tandem count --json`; default: every kernel's, tests/golden/counts.json).
+# OUT names a folder for the long output.
 set -eu
-counts=${1:?usage: tests/gpu_counts.sh COUNTS.json}
+counts=${1:-$(dirname "$0")/golden/counts.json}
 program=$(dirname "$0")/../build/release/tests/gpu_counts
 out=${OUT:-$(dirname "$0")/../build/release/gpu}
 mkdir -p "$out"

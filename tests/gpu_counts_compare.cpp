@@ -89,12 +89,13 @@ TEST_CASE("L2 and DRAM reads lie between each sector once and each request's sec
   CHECK(compare_changed(R"("3,584")", R"("1,132,545")").exit_code == 1);
 }
 
-TEST_CASE("what is explained passes with its reason, in its direction only") {
+TEST_CASE("what is explained passes with its reason, in its direction and up to its size") {
   auto const stores = compare_changed(R"("768","64",)", R"("768","70",)");
   CHECK(stores.exit_code == 0);
   CHECK(contains(stores.out, "explained gpu.thread_tile.f32.128x128x8 128x128x8 nt: "));
   CHECK(contains(stores.out, "27 as counted, 1 explained, 0 wrong\n"));
   CHECK(compare_changed(R"("768","64",)", R"("768","63",)").exit_code == 1);
+  CHECK(compare_changed(R"("768","64",)", R"("768","90",)").exit_code == 1);  // of 832 in all 3 %
   CHECK(compare_changed(R"("3,584")", R"("0")").exit_code == 0);
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 #include <tandem/harness/harness.hpp>
+#include <tandem/simt/kernels.hpp>
 #include <tandem/tandem.hpp>
 
 #include "tools/commands.hpp"
@@ -20,10 +21,11 @@ namespace {
 namespace fs = std::filesystem;
 
 struct check_arguments {
-  std::string kernels = "*", against = "eigen,openblas,cublas", dtypes, trans, require, json, one_case;
+  std::string kernels = "*", against = "eigen,openblas,cublas", dtypes, trans, require, json, one_case, simt = "plain";
   std::vector<std::string> shapes;
   std::vector<std::int64_t> m, n, k;
   std::uint64_t seed = 1;
+  int jobs = 1;
 };
 
 // The shape files that come with the project: beside the build tree, or where it is installed.
@@ -97,10 +99,14 @@ std::string missing_backends(std::string const& required) {
   return missing;
 }
 
-std::vector<kernel> copies(std::vector<kernel const*> const& rows) {
-  std::vector<kernel> all;
-  for (auto const* row : rows) all.push_back(*row);
-  return all;
+// The table's rows that the globs match; those of the simt backend as --simt wants them.
+std::vector<kernel> wanted_rows(std::string const& globs, bool checked) {
+  std::vector<kernel> rows;
+  for (auto const* row : find_kernels(globs, operation::gemm))
+    rows.push_back(checked && row->backend == backend::simt
+                       ? *std::ranges::find(simt::checked_kernels(), row->name, &kernel::name)
+                       : *row);
+  return rows;
 }
 
 // Which peers the results were held against, and which are not there.
@@ -139,8 +145,13 @@ int print_verdict(std::vector<harness::kernel_summary> const& summaries, std::si
 }
 
 int check(check_arguments const& o) {
+  bool const checked = o.simt == "checked";
+  if (auto const why = simt::checked_unavailable(); checked && !why.empty()) {
+    fmt::print(stderr, "tandem: --simt checked: {}\n", why);
+    return backend_missing;
+  }
   auto const missing = missing_backends(o.require);
-  auto const rows = copies(find_kernels(o.kernels, operation::gemm));
+  auto const rows = wanted_rows(o.kernels, checked);
   auto const cases = wanted_cases(o, rows);
 
   std::ofstream json;
@@ -149,12 +160,12 @@ int check(check_arguments const& o) {
     if (!json) throw std::runtime_error("cannot write " + o.json);
   }
   harness::check_options options;
-  if (!o.against.empty()) options.peers = copies(find_kernels(o.against, operation::gemm));
+  if (!o.against.empty()) options.peers = wanted_rows(o.against, checked);
   if (isatty(STDERR_FILENO) != 0)
     options.progress = [](std::size_t done, std::size_t total) {
       fmt::print(stderr, "\r{}/{} problems{}", done, total, done == total ? "\r\x1b[K" : "");
     };
-  auto const results = harness::check(cases, rows, options);
+  auto const results = harness::check_in_processes(cases, rows, o.jobs, options);
 
   auto const summaries = harness::summarize(results);
   fmt::print("{}", harness::summary_table(summaries));
@@ -187,6 +198,12 @@ action add_check(CLI::App& app) {
   app.add_option("--require", o->require, "backends that have to be there, such as gpu");
   app.add_option("--json", o->json, "write every result there");
   app.add_option("--case", o->one_case, "the one problem of this line, as a failure prints it");
+  app.add_option("--simt", o->simt, "how simt kernels run: plain, or checked for races, stray accesses and the like")
+      ->check(CLI::IsMember({"plain", "checked"}))
+      ->capture_default_str();
+  app.add_option("--jobs", o->jobs, "processes to share the problems, for host kernels; 0: as many as cores")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.add_option("--seed", o->seed, "of problems and data")->capture_default_str();
   return [o] { return check(*o); };
 }

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 
 #include <fmt/format.h>
 #include <tandem/tandem.hpp>
@@ -58,6 +59,8 @@ problem canonical(count_case const& c, count_arguments const& o, dtype type) {
   p.trans_a = c.trans[0] == 't', p.trans_b = c.trans[1] == 't';
   p.alpha = type == dtype::f32 ? static_cast<float>(o.alpha) : o.alpha;
   p.beta = type == dtype::f32 ? static_cast<float>(o.beta) : o.beta;
+  for (auto const& [name, size] : {std::pair{"m", c.m}, {"n", c.n}, {"k", c.k}})
+    if (size < 1) throw std::invalid_argument(fmt::format("{} {} < 1", name, size));
   auto const ld = [](char const* name, std::int64_t wanted, char const* least_name, std::int64_t least) {
     if (wanted != 0 && wanted < least)
       throw std::invalid_argument(fmt::format("{} {} < {} {}", name, wanted, least_name, least));
@@ -135,8 +138,10 @@ std::vector<kernel const*> wanted_rows(std::string const& globs) {
 
 int count(count_arguments const& o) {
   if (o.alpha == 0) throw std::invalid_argument("alpha 0: no kernel runs where nothing is multiplied");
+  std::vector<std::pair<kernel const*, problem>> wanted;
   auto const rows = wanted_rows(o.kernels);
-  auto const cases = wanted_cases(o);
+  for (auto const& c : wanted_cases(o))
+    for (auto const* row : rows) wanted.emplace_back(row, canonical(c, o, row->dtype));
   if (auto const why = simt::checked_unavailable(); !why.empty()) {
     fmt::print(stderr, "tandem: nothing can be counted: {}\n", why);
     return backend_missing;
@@ -147,22 +152,20 @@ int count(count_arguments const& o) {
     if (!file) throw std::runtime_error("cannot write " + o.json);
   }
 
+  auto const sampling = o.sampling == "all" ? simt::sampling::all : simt::sampling::classes;
   bool const progress = isatty(STDERR_FILENO) != 0;
-  auto entries = nlohmann::json::array();
+  std::string entries;  // one a line, so that a change of one is a change of one line
   std::size_t done = 0;
-  for (auto const& c : cases)
-    for (auto const* row : rows) {
-      if (progress)
-        fmt::print(stderr, "\r\x1b[K{}/{} {} {}x{}x{}", ++done, cases.size() * rows.size(), row->name, c.m, c.n, c.k);
-      auto const result = count_one(row->name, canonical(c, o, row->dtype),
-                                    o.sampling == "all" ? simt::sampling::all : simt::sampling::classes);
-      if (progress) fmt::print(stderr, "\r\x1b[K");
-      if (o.json != "-") fmt::print("{}{}", entries.empty() ? "" : "\n", describe(result));
-      entries.push_back(to_json(result));
-    }
+  for (auto const& [row, p] : wanted) {
+    if (progress) fmt::print(stderr, "\r\x1b[K{}/{} {} {}x{}x{}", ++done, wanted.size(), row->name, p.m, p.n, p.k);
+    auto const result = count_one(row->name, p, sampling);
+    if (progress) fmt::print(stderr, "\r\x1b[K");
+    if (o.json != "-") fmt::print("{}{}", entries.empty() ? "" : "\n", describe(result));
+    entries += (entries.empty() ? "[\n" : ",\n") + to_json(result).dump();
+  }
   if (o.json.empty()) return ok;
   auto& out = o.json == "-" ? std::cout : file;
-  if (!(out << entries.dump(1) << '\n').flush()) throw std::runtime_error("cannot write " + o.json);
+  if (!(out << entries << "\n]\n").flush()) throw std::runtime_error("cannot write " + o.json);
   return ok;
 }
 
@@ -170,22 +173,24 @@ int count(count_arguments const& o) {
 
 action add_count(CLI::App& app) {
   auto o = std::make_shared<count_arguments>();
-  app.add_option("sizes", o->sizes, "M N K")->expected(3)->check(CLI::PositiveNumber);
+  app.add_option("sizes", o->sizes, "M N K")->expected(3);
   app.add_option("--kernels,--kernel", o->kernels, "names or globs of gpu or simt kernels, by commas")->required();
   app.add_option("--cases", o->cases, "a CSV file of problems (m,n,k,trans,lda,ldb,ldc) instead of M N K");
   app.add_option("--trans", o->one.trans, "nn, nt, tn or tt")
       ->check(CLI::IsMember({"nn", "nt", "tn", "tt"}))
       ->capture_default_str();
-  app.add_option("--lda", o->one.lda, "elements between the rows of A as it is stored (default: its row)")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--ldb", o->one.ldb, "likewise of B")->check(CLI::PositiveNumber);
-  app.add_option("--ldc", o->one.ldc, "likewise of C")->check(CLI::PositiveNumber);
+  app.add_option("--lda", o->one.lda, "elements from a row of A to the next, as it is stored (default: its length)");
+  app.add_option("--ldb", o->one.ldb, "likewise of B");
+  app.add_option("--ldc", o->one.ldc, "likewise of C");
   app.add_option("--alpha", o->alpha, "alpha of the product")->capture_default_str();
   app.add_option("--beta", o->beta, "beta of the product")->capture_default_str();
   app.add_option("--sampling", o->sampling, "classes: run one of each class of like blocks; all: run every block")
       ->check(CLI::IsMember({"classes", "all"}))
       ->capture_default_str();
-  app.add_option("--json", o->json, "write the counts there; -: to the standard output, instead of the tables");
+  app.add_option("--json", o->json,
+                 "write the counts to a file; - or none: to the standard output, instead of the tables")
+      ->expected(0, 1)
+      ->default_str("-");
   return [o] { return count(*o); };
 }
 

@@ -12,7 +12,7 @@ using nlohmann::json;
 using simt::access_counts;
 using simt::access_kind;
 
-constexpr double sector_bytes = 32;
+constexpr std::uint64_t sector_bytes = 32;
 
 bool is_shared(access_kind k) {
   return k == access_kind::shared_load || k == access_kind::shared_store || k == access_kind::shared_atomic;
@@ -54,10 +54,20 @@ std::string accesses(simt::counts const& counts) {
   return text_table(rows);
 }
 
-std::string traffic(char const* what, std::uint64_t grid, std::uint64_t blocks) {
-  auto const bytes = [](std::uint64_t sectors) { return static_cast<double>(sectors) * sector_bytes; };
-  return fmt::format("sectors {:<8}  {} of the grid, {} of its blocks: between {:.0f} and {:.0f} bytes pass L2\n", what,
-                     grid, blocks, bytes(grid), bytes(blocks));
+// What passes between levels of memory lies between these, by how much the nearer one keeps.
+std::string traffic(simt::counts const& n) {
+  auto const bytes = [](std::uint64_t sectors) { return std::to_string(sectors * sector_bytes); };
+  std::uint64_t loads = 0, stores = 0;
+  for (std::size_t k = 0; k < simt::access_kinds; ++k) {
+    auto const kind = static_cast<access_kind>(k);
+    if (kind != access_kind::global_store) loads += n.total[k].sectors;
+    if (kind == access_kind::global_store || kind == access_kind::global_atomic) stores += n.total[k].sectors;
+  }
+  return text_table({{"bytes of sectors", "once a grid", "once a block", "every request"},
+                     {"loaded", bytes(n.grid_sectors_loaded), bytes(n.block_sectors_loaded), bytes(loads)},
+                     {"stored", bytes(n.grid_sectors_stored), bytes(n.block_sectors_stored), bytes(stores)}}) +
+         "DRAM moves at least the first; L2 the second if L1 keeps what its block touches, the third if L1 keeps "
+         "nothing.\n";
 }
 
 json to_json(access_counts const& c) {
@@ -86,9 +96,7 @@ std::string describe(counted const& c) {
   text += fmt::format("shared memory     {:.2f} wavefronts a request; {:.1f} % of them are bank conflicts\n",
                       ratio(shared.wavefronts, shared.requests), 100 * ratio(shared.conflicts, shared.wavefronts));
   text += fmt::format("barriers          {}, {:.4g} a block\n", n.barriers, ratio(n.barriers, n.blocks));
-  text += traffic("loaded", n.grid_sectors_loaded, n.block_sectors_loaded);
-  text += traffic("stored", n.grid_sectors_stored, n.block_sectors_stored);
-  return text;
+  return text + '\n' + traffic(n);
 }
 
 json to_json(counted const& c) {

@@ -19,15 +19,7 @@ constexpr std::size_t near_by = 4096;  // bytes: an access this close to an oper
 
 std::uintptr_t number(void const* p) { return reinterpret_cast<std::uintptr_t>(p); }
 
-bool is_built_in_variable(std::uintptr_t address) {
-  for (auto const* index : {&thread_index, &block_index, &block_size, &grid_size})
-    if (address - number(index) < sizeof *index) return true;
-  return false;
-}
-
-char const* verb(touch how) {
-  return how == touch::load ? "reads" : how == touch::store ? "writes" : "updates";
-}
+char const* verb(touch how) { return how == touch::load ? "reads" : how == touch::store ? "writes" : "updates"; }
 
 std::string describe(index3 const& size, unsigned thread) {
   return fmt::format("({}, {}, {})", thread % size.x, thread / size.x % size.y, thread / size.x / size.y);
@@ -200,9 +192,16 @@ void monitor::end_block() {
 
 void monitor::end_launch() { kernel_ = nullptr; }
 
+bool monitor::is_built_in_variable(std::uintptr_t address) {
+  for (auto const* index : {&thread_index, &block_index, &block_size, &grid_size})
+    if (address - number(index) < sizeof *index) return true;
+  return false;
+}
+
 void monitor::set_range(std::size_t i) {
   auto const& r = regions_[i];
-  ranges_[i] = {r.begin, r.bytes, r.space == space::operand && !r.writable && !r.overlaps_written && r.stride_bytes == r.line_bytes};
+  ranges_[i] = {r.begin, r.bytes,
+                r.space == space::operand && !r.writable && !r.overlaps_written && r.stride_bytes == r.line_bytes};
 }
 
 std::size_t monitor::find(std::uintptr_t address, unsigned bytes) const {
@@ -211,15 +210,22 @@ std::size_t monitor::find(std::uintptr_t address, unsigned bytes) const {
   return nowhere;
 }
 
-void monitor::check(region& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
-  if ((address & (bytes - 1)) != 0) misaligned(r, address, bytes, how, pc);
+std::size_t monitor::find_or_stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
+  auto const r = find(address, bytes);
+  if (r == nowhere) stray(address, bytes, how, pc);
+  return r;
+}
+
+void monitor::check(region& r, std::uintptr_t address, unsigned bytes, unsigned alignment, touch how,
+                    std::uintptr_t pc) {
+  if ((address & (alignment - 1)) != 0) misaligned(r, address, bytes, alignment, how, pc);
   auto const offset = address - r.begin;
   if (r.space == space::operand) {
     bool const gap = is_in_gap(r, address, bytes);
     bool const not_allowed = !r.writable && how != touch::load;
     if (gap || not_allowed || (!r.writable && r.overlaps_written)) [[unlikely]] {
       auto* const other = find_operand(address, bytes, how);
-      if (other != nullptr && other != &r) return check(*other, address, bytes, how, pc);
+      if (other != nullptr && other != &r) return check(*other, address, bytes, alignment, how, pc);
       if (not_allowed) write_to_input(r, address, bytes, pc);
       if (gap) in_gap(r, address, bytes, how, pc);
     }
@@ -248,9 +254,11 @@ void monitor::end_thread() {
   abandon_thread();
 }
 
-void monitor::misaligned(region const& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
+void monitor::misaligned(region const& r, std::uintptr_t address, unsigned bytes, unsigned alignment, touch how,
+                         std::uintptr_t pc) {
   note(defect::misaligned, pc, 0, [&] {
-    return fmt::format("{} {} bytes at {}, which is no multiple of {}", verb(how), bytes, describe(r, address), bytes);
+    return fmt::format("{} {} bytes at {}, which is no multiple of {}", verb(how), bytes, describe(r, address),
+                       alignment);
   });
   end_thread();
 }
@@ -276,8 +284,8 @@ bool monitor::is_in_shared_array(std::uintptr_t address, unsigned bytes) const {
   return address + bytes <= number(array.begin) + array.bytes;
 }
 
-void monitor::report(clash found, stamp const& other, region& r, std::uintptr_t address, unsigned bytes,
-                     touch how, std::uintptr_t pc) {
+void monitor::report(clash found, stamp const& other, region& r, std::uintptr_t address, unsigned bytes, touch how,
+                     std::uintptr_t pc) {
   auto const what = [&] { return fmt::format("{} {} bytes at {}", verb(how), bytes, describe(r, address)); };
   // What no thread may write stays unwritten, so that every access to it comes here.
   if (r.space == space::shared_arrays && (found == clash::uninitialised || found == clash::first_write) &&
@@ -304,7 +312,9 @@ void monitor::report(clash found, stamp const& other, region& r, std::uintptr_t 
   }
   note(r.space == space::operand ? defect::global_race : defect::shared_race, pc, full_pc(other), [&] {
     return fmt::format("{}, which {} {}", what(), who(),
-                       found == clash::read ? "read" : other.is(stamp::atomic) ? "updated" : "wrote");
+                       found == clash::read      ? "read"
+                       : other.is(stamp::atomic) ? "updated"
+                                                 : "wrote");
   });
 }
 
@@ -320,10 +330,10 @@ std::uintptr_t monitor::full_pc(stamp const& s) const {
 std::string monitor::describe(region const& r, std::uintptr_t address) const {
   auto const offset = address - r.begin;
   switch (r.space) {
-    case space::shared_dynamic:
-      return fmt::format("byte {} of the {} bytes of dynamic shared memory", offset, r.bytes);
+    case space::shared_dynamic: return fmt::format("byte {} of the {} bytes of dynamic shared memory", offset, r.bytes);
     case space::shared_arrays: {
-      auto const after = std::ranges::upper_bound(arrays_, reinterpret_cast<void const*>(address), {}, &shared_array::begin);
+      auto const after =
+          std::ranges::upper_bound(arrays_, reinterpret_cast<void const*>(address), {}, &shared_array::begin);
       if (after == arrays_.begin()) return "shared memory";
       auto const& array = *std::prev(after);
       return fmt::format("byte {} of {} ({} bytes)", address - number(array.begin), variable_name(array.symbol),
@@ -332,13 +342,12 @@ std::string monitor::describe(region const& r, std::uintptr_t address) const {
     case space::operand: break;
   }
   auto const line = r.stride_bytes == 0 ? 0 : offset / r.stride_bytes;
-  auto const element = static_cast<std::size_t>(
-      std::ranges::find(options_.operands, r.name, &operand::name)->element_size);
+  auto const element =
+      static_cast<std::size_t>(std::ranges::find(options_.operands, r.name, &operand::name)->element_size);
   return fmt::format("{}, row {}, element {}", r.name, line, (offset - line * r.stride_bytes) / element);
 }
 
 void monitor::stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
-  if (is_built_in_variable(address)) return;
   auto const what = [&](char const* where, std::size_t by, std::string const& name) {
     return fmt::format("{} {} bytes that {} {} by {} bytes", verb(how), bytes, where, name, by);
   };
@@ -372,16 +381,18 @@ void monitor::stray(std::uintptr_t address, unsigned bytes, touch how, std::uint
   end_thread();
 }
 
+// Lanes that copy different parts of their bytes do so in one request, so it is traced here once for both sides.
 void monitor::copy_async(void* to, void const* from, unsigned bytes, unsigned from_source, std::uintptr_t pc) {
-  // The source is as aligned as the whole copy, of which less may be read.
-  if (auto const r = find(number(from), 1); options_.check && r != nowhere && number(from) % bytes != 0)
-    misaligned(regions_[r], number(from), bytes, touch::load, pc);
-  for (unsigned at = 0, part; at < from_source; at += part) {
-    part = std::bit_floor(from_source - at);
-    access(number(from) + at, part, touch::load, pc);
+  if (from_source != 0) {
+    auto const source = find_or_stray(number(from), from_source, touch::load, pc);
+    if (options_.check) check(regions_[source], number(from), from_source, bytes, touch::load, pc);
+    if (options_.count) trace_.access(pc, access_kind::async_copy, bytes, number(from));
   }
-  access(number(to), bytes, touch::store, pc);
-  if (options_.check) mark_in_flight(to, bytes, pc, true);
+  auto const target = find_or_stray(number(to), bytes, touch::store, pc);
+  if (options_.check) {
+    check(regions_[target], number(to), bytes, bytes, touch::store, pc);
+    mark_in_flight(to, bytes, pc, true);
+  }
   me().copies.push_back({to, from, bytes, from_source, me().groups, pc});
 }
 
@@ -394,9 +405,8 @@ void monitor::commit_async() { ++me().groups; }
 
 void monitor::wait_async(unsigned groups) {
   auto& self = me();
-  auto const arrived = std::stable_partition(self.copies.begin(), self.copies.end(), [&](pending_copy const& c) {
-    return c.group + groups < self.groups;
-  });
+  auto const arrived = std::stable_partition(self.copies.begin(), self.copies.end(),
+                                             [&](pending_copy const& c) { return c.group + groups < self.groups; });
   for (auto c = self.copies.begin(); c != arrived; ++c) {
     std::memset(c->to, 0, c->bytes);
     std::memcpy(c->to, c->from, c->from_source);
@@ -406,7 +416,9 @@ void monitor::wait_async(unsigned groups) {
 }
 
 void monitor::fetch(void const* from, unsigned bytes, std::uintptr_t pc) {
-  access(number(from), bytes, touch::load, pc);
+  auto const r = find_or_stray(number(from), bytes, touch::load, pc);
+  if (options_.check) check(regions_[r], number(from), bytes, bytes, touch::load, pc);
+  if (options_.count) trace_.access(pc, access_kind::texture_load, bytes, number(from));
 }
 
 }  // namespace tandem::simt

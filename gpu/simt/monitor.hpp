@@ -52,19 +52,16 @@ class monitor final : public monitor_events {
   }
   // Short, as every access comes here; what is not plainly right goes to `check`.
   void access(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
-    if (address - stack_ < stack_bytes_) return;  // the thread's own memory
+    if (address - stack_ < stack_bytes_) return;                          // the thread's own memory
     auto& likely = region_of_pc_[(pc ^ pc >> 6) % region_of_pc_.size()];  // an instruction seldom changes its region
     auto r = static_cast<std::size_t>(likely);
     if (!ranges_[r].contains(address, bytes)) [[unlikely]] {
-      r = find(address, bytes);
-      if (r == nowhere) {
-        stray(address, bytes, how, pc);
-        return;
-      }
+      if (is_built_in_variable(address)) return;
+      r = find_or_stray(address, bytes, how, pc);
       likely = static_cast<std::uint16_t>(r);
     }
     if (options_.check && (how != touch::load || (address & (bytes - 1)) != 0 || !is_plain_load(r, address, bytes)))
-      check(regions_[r], address, bytes, how, pc);
+      check(regions_[r], address, bytes, bytes, how, pc);
     if (options_.count) trace_.access(pc, kinds[static_cast<std::size_t>(how)][r >= first_operand], bytes, address);
   }
   void fence() { order_.fence(); }
@@ -122,20 +119,23 @@ class monitor final : public monitor_events {
     return ranges_[r].may_all_be_read ||
            (r < first_operand && bytes == 4 && regions_[r].shadow.is_plain_load(order_, address - ranges_[r].begin));
   }
-  void check(region& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
+  std::size_t find_or_stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
+  static bool is_built_in_variable(std::uintptr_t address);
+  void check(region& r, std::uintptr_t address, unsigned bytes, unsigned alignment, touch how, std::uintptr_t pc);
   void mark_in_flight(void* to, unsigned bytes, std::uintptr_t pc, bool on_its_way);
   void set_range(std::size_t i);
   void set_shared_arrays(shared_image const* image);
   bool is_in_shared_array(std::uintptr_t address, unsigned bytes) const;
   [[noreturn]] void end_thread();
-  [[noreturn]] void misaligned(region const& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
+  [[noreturn]] void misaligned(region const& r, std::uintptr_t address, unsigned bytes, unsigned alignment, touch how,
+                               std::uintptr_t pc);
   [[noreturn]] void write_to_input(region const& r, std::uintptr_t address, unsigned bytes, std::uintptr_t pc);
   static bool is_in_gap(region const& r, std::uintptr_t address, unsigned bytes) {
     return r.stride_bytes != r.line_bytes && (address - r.begin) % r.stride_bytes + bytes > r.line_bytes;
   }
   region* find_operand(std::uintptr_t address, unsigned bytes, touch how);
   void in_gap(region const& r, std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
-  void stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
+  [[noreturn]] void stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
   void report(clash found, stamp const& other, region& r, std::uintptr_t address, unsigned bytes, touch how,
               std::uintptr_t pc);
   std::string describe(region const& r, std::uintptr_t address) const;

@@ -3,8 +3,10 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -40,6 +42,13 @@ struct feature_table {
 /// The same kernels, by the SIMT executor's compilation and by nvcc's.
 feature_table const& host_features();
 feature_table const& device_features();
+/// The kernels whose lanes part.
+feature_table const& device_divergences();
+/// A kernel that does nothing: in a profile it stands between the features.
+void start_mark();
+/// The same kernels as a session watches them.
+feature_table const& watched_features();
+feature_table const& watched_divergences();
 /// Why the current device cannot run nvcc's; empty when it can.
 std::string why_no_device_features();
 
@@ -67,12 +76,27 @@ inline feature_output run_on_host(feature const& f, feature_inputs const& in) {
   return out;
 }
 
-/// Whether the outputs are as equal as the feature's are to be.
-inline bool agree(feature const& f, feature_output const& x, feature_output const& y) {
-  if (f.tolerance == 0) return std::memcmp(x.data(), y.data(), feature_bytes) == 0;
-  for (std::size_t e = 0; e < x.size(); ++e)
-    if (!(std::abs(x[e] - y[e]) <= f.tolerance)) return false;
-  return true;
+/// Where the outputs are not as equal as the feature's are to be: the first places, in words of 4 bytes or in elements.
+/// Empty when they are.
+inline std::string differences(feature const& f, feature_output const& x, feature_output const& y) {
+  std::ostringstream out;
+  int number = 0;
+  auto const note = [&](std::size_t at, auto a, auto b) {
+    if (++number <= 8) out << at << ": " << a << " against " << b << "; ";
+  };
+  if (f.tolerance == 0) {
+    std::vector<std::uint32_t> a(feature_bytes / 4), b(feature_bytes / 4);
+    std::memcpy(a.data(), x.data(), feature_bytes);
+    std::memcpy(b.data(), y.data(), feature_bytes);
+    out << std::hex;
+    for (std::size_t i = 0; i < a.size(); ++i)
+      if (a[i] != b[i]) note(i, a[i], b[i]);
+  } else {
+    for (std::size_t i = 0; i < x.size(); ++i)
+      if (!(std::abs(x[i] - y[i]) <= f.tolerance)) note(i, x[i], y[i]);
+  }
+  if (number != 0) out << std::dec << number << " differ";
+  return out.str();
 }
 
 }  // namespace tandem::tests

@@ -557,4 +557,31 @@ TEST_CASE("a peer that is wrong itself judges nobody") {
   CHECK(r.peers.empty());
 }
 
+TEST_SUITE_BEGIN("harness: watched kernels");
+
+TEST_CASE("a watched kernel with a defect fails though C is right") {
+  auto const row = spoiled([](auto const&) { throw tandem::kernel_defect("a race\nand another"); });
+  auto const r = check_one(make_case(5, 6, 7), row);
+  CHECK(r.verdict == verdict::fail);
+  CHECK(r.reason == "a race\nand another");
+  CHECK(r.method == method::full);
+  CHECK(r.wrong_elements == 0);
+  contains(describe_failures(std::vector{r}), "  reason  a race\n          and another\n");
+  contains(to_json(std::vector{r}), R"("reason": "a race\nand another")");
+  contains(summary_table(summarize(std::vector{r})), "fail: a race\n");
+  CHECK(check_one(make_case(5, 6, 7), spoiled([](auto const&) { throw tandem::kernel_defect(""); })).verdict ==
+        verdict::fail);
+}
+
+TEST_CASE("a watched kernel with a defect and a wrong C fails for both") {
+  auto const r = check_one(make_case(5, 6, 7), spoiled([](auto const& x) {
+                             x.c(2, 3) += 1;
+                             throw tandem::kernel_defect("a race");
+                           }));
+  CHECK(r.verdict == verdict::fail);
+  CHECK(r.reason == "a race\nand C is wrong: 1 of 30 elements differ from the exact product");
+  CHECK(r.worst.row == 2);
+  CHECK(r.worst.col == 3);
+}
+
 TEST_SUITE_END();

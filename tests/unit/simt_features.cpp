@@ -236,7 +236,8 @@ class short_format {
 float as_float(int bits) { return std::bit_cast<float>(bits == -1 ? 0x7fc00000 : bits); }
 
 float to_tf32(float x) {
-  if (!std::isfinite(x)) return x;
+  if (std::isnan(x)) return std::bit_cast<float>(std::bit_cast<unsigned>(x) >> 13 << 13);  // may become infinity
+  if (std::isinf(x)) return x;
   int exponent;
   std::frexp(x, &exponent);
   double const unit = std::ldexp(1.0, std::max(exponent, -125) - 11);
@@ -359,7 +360,7 @@ TEST_CASE("each feature of the kernels' language does what plain code does") {
     feature_output plain(feature_elements);
     expected.at(name)(in, plain.data());
     auto const got = run_on_host(f, in);
-    CHECK(agree(f, got, plain));
+    CHECK(differences(f, got, plain) == "");
   }
 }
 

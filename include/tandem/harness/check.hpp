@@ -14,7 +14,8 @@
 
 namespace tandem::harness {
 
-/// Only `pass` is a pass. `skipped`: over a budget, nothing was run; `error`: the kernel threw.
+/// Only `pass` is a pass. `fail`: C is wrong, or memory that is not C was changed, or the kernel threw kernel_defect;
+/// `skipped`: over a budget, nothing was run; `error`: the kernel threw.
 enum class verdict { pass, fail, unsupported, unavailable, skipped, error };
 
 /// How C was checked. `full`: every element against the oracle; `freivalds`: every row by Freivalds' check modulo
@@ -40,7 +41,7 @@ struct result {
   tandem::memory memory = tandem::memory::host;
   test_case test;
   harness::verdict verdict = harness::verdict::error;
-  std::string reason = {};  ///< empty for a pass
+  std::string reason = {};  ///< empty for a pass; several lines where a watched kernel has several defects
   harness::method method = harness::method::none;
   std::int64_t rows_checked = 0;        ///< against the oracle
   std::int64_t wrong_elements = 0;      ///< among the rows checked
@@ -77,5 +78,15 @@ struct check_options {
 /// whatever a kernel throws is a verdict.
 std::vector<result> check(std::span<test_case const> cases, std::span<kernel const> kernels,
                           check_options const& options = {});
+
+/// `check` in `jobs` child processes (0: as many as there are cores), each of which takes every jobs-th problem, with
+/// the results of `check` but for `seconds`. A kernel that ends its process has the verdict `error` and a reason that
+/// says how, and all else goes on. Where `options.threads` is 0, each kernel gets the cores over the jobs; a kernel of
+/// Tandem's own runs on one thread in any forked process.
+///
+/// For a process that has started no OpenMP threads: they do not survive a fork. Neither does CUDA: throws
+/// std::invalid_argument where there is a device and a row or peer that takes operands in its memory.
+std::vector<result> check_in_processes(std::span<test_case const> cases, std::span<kernel const> kernels, int jobs,
+                                       check_options const& options = {});
 
 }  // namespace tandem::harness

@@ -34,10 +34,10 @@ namespace precision {
 struct tf32;
 }
 
-/// To the nearest of 10 bits of fraction, of two the one away from zero. A product ignores the bits beyond in any case.
+/// To the nearest of 10 bits of fraction, of two the one away from zero; of a NaN the bits beyond are cut off, so that
+/// one without any before them becomes infinity, as on an H200. A product ignores those bits in any case.
 __forceinline__ float __float_to_tf32(float x) {
-  if (x != x) return std::bit_cast<float>(0x7fffffffu);
-  return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + 0x1000u) & ~0x1fffu);
+  return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + (x == x ? 0x1000u : 0u)) & ~0x1fffu);
 }
 
 /// What a fragment of T stores, and the type of its products.
