@@ -19,9 +19,7 @@ constexpr std::size_t near_by = 4096;  // bytes: an access this close to an oper
 
 std::uintptr_t number(void const* p) { return reinterpret_cast<std::uintptr_t>(p); }
 
-char const* verb(touch how) {
-  return how == touch::load ? "reads" : how == touch::store ? "writes" : "updates";
-}
+char const* verb(touch how) { return how == touch::load ? "reads" : how == touch::store ? "writes" : "updates"; }
 
 std::string describe(index3 const& size, unsigned thread) {
   return fmt::format("({}, {}, {})", thread % size.x, thread / size.x % size.y, thread / size.x / size.y);
@@ -33,7 +31,7 @@ monitor::monitor(session_options options) : options_(std::move(options)), counte
   regions_.resize(first_operand);
   regions_[0].space = space::shared_arrays;
   regions_[1].space = space::shared_dynamic;
-  // Where a kernel works in place, an element both read and written is one that it may write.
+  // First those that are written: where a kernel works in place, an element of two operands is one of these.
   auto operands = options_.operands;
   std::stable_partition(operands.begin(), operands.end(), [](operand const& o) { return o.writable; });
   for (auto const& o : operands) {
@@ -46,6 +44,10 @@ monitor::monitor(session_options options) : options_(std::move(options)), counte
     r.writable = o.writable;
     r.name = o.name;
     if (options_.check && o.writable) r.shadow = simt::shadow(r.bytes, true);
+    r.overlaps_written = std::ranges::any_of(regions_, [&](region const& written) {
+      return written.space == space::operand && written.writable && written.begin < r.begin + r.bytes &&
+             r.begin < written.begin + written.bytes;
+    });
     regions_.push_back(std::move(r));
   }
   ranges_.resize(regions_.size());
@@ -205,7 +207,8 @@ bool monitor::is_built_in_variable(std::uintptr_t address) {
 
 void monitor::set_range(std::size_t i) {
   auto const& r = regions_[i];
-  ranges_[i] = {r.begin, r.bytes, r.space == space::operand && !r.writable && r.stride_bytes == r.line_bytes};
+  ranges_[i] = {r.begin, r.bytes,
+                r.space == space::operand && !r.writable && !r.overlaps_written && r.stride_bytes == r.line_bytes};
 }
 
 std::size_t monitor::find(std::uintptr_t address, unsigned bytes) const {
@@ -226,10 +229,12 @@ void monitor::check(region& r, std::uintptr_t address, unsigned bytes, unsigned 
   auto const offset = address - r.begin;
   if (r.space == space::operand) {
     bool const gap = is_in_gap(r, address, bytes);
-    if (gap || (!r.writable && how != touch::load)) [[unlikely]] {
-      if (auto* const other = find_operand(address, bytes, how)) return check(*other, address, bytes, alignment, how, pc);
-      if (!r.writable && how != touch::load) write_to_input(r, address, bytes, pc);
-      in_gap(r, address, bytes, how, pc);
+    bool const not_allowed = !r.writable && how != touch::load;
+    if (gap || not_allowed || (!r.writable && r.overlaps_written)) [[unlikely]] {
+      auto* const other = find_operand(address, bytes, how);
+      if (other != nullptr && other != &r) return check(*other, address, bytes, alignment, how, pc);
+      if (not_allowed) write_to_input(r, address, bytes, pc);
+      if (gap) in_gap(r, address, bytes, how, pc);
     }
     if (!r.writable) return;
   }
@@ -240,7 +245,7 @@ void monitor::check(region& r, std::uintptr_t address, unsigned bytes, unsigned 
   if (found != clash::none) report(found, other, r, address, bytes, how, pc);
 }
 
-// Operands may overlap and be parts of one matrix: another one may allow what this one does not.
+// Operands may overlap and be parts of one matrix: another one may allow what this one does not, or be written there.
 monitor::region* monitor::find_operand(std::uintptr_t address, unsigned bytes, touch how) {
   for (auto i = first_operand; i < regions_.size(); ++i) {
     auto& r = regions_[i];
@@ -286,8 +291,8 @@ bool monitor::is_in_shared_array(std::uintptr_t address, unsigned bytes) const {
   return address + bytes <= number(array.begin) + array.bytes;
 }
 
-void monitor::report(clash found, stamp const& other, region& r, std::uintptr_t address, unsigned bytes,
-                     touch how, std::uintptr_t pc) {
+void monitor::report(clash found, stamp const& other, region& r, std::uintptr_t address, unsigned bytes, touch how,
+                     std::uintptr_t pc) {
   auto const what = [&] { return fmt::format("{} {} bytes at {}", verb(how), bytes, describe(r, address)); };
   // What no thread may write stays unwritten, so that every access to it comes here.
   if (r.space == space::shared_arrays && (found == clash::uninitialised || found == clash::first_write) &&
@@ -314,7 +319,9 @@ void monitor::report(clash found, stamp const& other, region& r, std::uintptr_t 
   }
   note(r.space == space::operand ? defect::global_race : defect::shared_race, pc, full_pc(other), [&] {
     return fmt::format("{}, which {} {}", what(), who(),
-                       found == clash::read ? "read" : other.is(stamp::atomic) ? "updated" : "wrote");
+                       found == clash::read      ? "read"
+                       : other.is(stamp::atomic) ? "updated"
+                                                 : "wrote");
   });
 }
 
@@ -330,10 +337,10 @@ std::uintptr_t monitor::full_pc(stamp const& s) const {
 std::string monitor::describe(region const& r, std::uintptr_t address) const {
   auto const offset = address - r.begin;
   switch (r.space) {
-    case space::shared_dynamic:
-      return fmt::format("byte {} of the {} bytes of dynamic shared memory", offset, r.bytes);
+    case space::shared_dynamic: return fmt::format("byte {} of the {} bytes of dynamic shared memory", offset, r.bytes);
     case space::shared_arrays: {
-      auto const after = std::ranges::upper_bound(arrays_, reinterpret_cast<void const*>(address), {}, &shared_array::begin);
+      auto const after =
+          std::ranges::upper_bound(arrays_, reinterpret_cast<void const*>(address), {}, &shared_array::begin);
       if (after == arrays_.begin()) return "shared memory";
       auto const& array = *std::prev(after);
       return fmt::format("byte {} of {} ({} bytes)", address - number(array.begin), variable_name(array.symbol),
@@ -342,8 +349,8 @@ std::string monitor::describe(region const& r, std::uintptr_t address) const {
     case space::operand: break;
   }
   auto const line = r.stride_bytes == 0 ? 0 : offset / r.stride_bytes;
-  auto const element = static_cast<std::size_t>(
-      std::ranges::find(options_.operands, r.name, &operand::name)->element_size);
+  auto const element =
+      static_cast<std::size_t>(std::ranges::find(options_.operands, r.name, &operand::name)->element_size);
   return fmt::format("{}, row {}, element {}", r.name, line, (offset - line * r.stride_bytes) / element);
 }
 
@@ -405,9 +412,8 @@ void monitor::commit_async() { ++me().groups; }
 
 void monitor::wait_async(unsigned groups) {
   auto& self = me();
-  auto const arrived = std::stable_partition(self.copies.begin(), self.copies.end(), [&](pending_copy const& c) {
-    return c.group + groups < self.groups;
-  });
+  auto const arrived = std::stable_partition(self.copies.begin(), self.copies.end(),
+                                             [&](pending_copy const& c) { return c.group + groups < self.groups; });
   for (auto c = self.copies.begin(); c != arrived; ++c) {
     std::memset(c->to, 0, c->bytes);
     std::memcpy(c->to, c->from, c->from_source);

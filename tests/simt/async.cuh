@@ -130,6 +130,16 @@ __global__ void misaligned_copy(operands g) {
   wait_async<0>();
 }
 
+// The source has to be aligned for 16 bytes, of which 4 are read.
+__global__ void misaligned_copy_of_a_part(operands g) {
+  __shared__ __align__(16) float tile[64];
+  int const t = threadIdx.x;
+  // BUG: misaligned access, thread (0, 0, 0)
+  copy_async<16>(&tile[4 * t], g.a + 4 * t + 1, 4);
+  commit_async();
+  wait_async<0>();
+}
+
 __global__ void copy_from_outside(operands g) {
   __shared__ __align__(16) float tile[64];
   int const t = threadIdx.x;

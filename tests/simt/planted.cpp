@@ -36,6 +36,7 @@ constexpr planted_kernel all[] = {
     {"exchange_with_syncwarp", exchange_with_syncwarp, one, warp},
     {"exchange_with_partial_syncwarp", exchange_with_partial_syncwarp, one, warp},
     {"exchange_with_shuffle_for_a_barrier", exchange_with_shuffle_for_a_barrier, one, warp},
+    {"first_reader_writes", first_reader_writes, one, warp},
     {"syncwarp_for_two_warps", syncwarp_for_two_warps, one, two_warps},
     {"atomic_and_plain", atomic_and_plain, one, two_warps},
     {"atomics_and_barrier", atomics_and_barrier, one, two_warps},
@@ -86,6 +87,7 @@ constexpr planted_kernel all[] = {
 
     {"reads_padding_column", reads_padding_column, one, square},
     {"k_tail_not_filled", k_tail_not_filled, tiles, square, 0, 40, 36, 10},
+    {"read_in_both_branches", read_in_both_branches, one, two_warps},
     {"first_use_of_other_buffer", first_use_of_other_buffer, one, two_warps},
     {"uninitialised_dynamic", uninitialised_dynamic, one, two_warps, 256},
     {"left_by_the_block_before", left_by_the_block_before, {2, 1, 1}, warp},
@@ -130,6 +132,7 @@ constexpr planted_kernel all[] = {
     {"write_over_a_copy", write_over_a_copy, one, two_warps},
     {"copy_over_what_is_read", copy_over_what_is_read, one, two_warps},
     {"misaligned_copy", misaligned_copy, one, {15, 1, 1}},
+    {"misaligned_copy_of_a_part", misaligned_copy_of_a_part, one, {15, 1, 1}},
     {"copy_from_outside", copy_from_outside, one, {16, 1, 1}},
     {"texture_out_of_range", texture_out_of_range, one, warp},
 

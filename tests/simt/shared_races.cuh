@@ -191,6 +191,18 @@ __global__ void exchange_with_shuffle_for_a_barrier(operands g) {
   g.c[t] = other + values[t ^ 1];
 }
 
+// Lane 0, which read first, writes what the others have read since.
+__global__ void first_reader_writes(operands g) {
+  __shared__ float value;
+  int const t = threadIdx.x;
+  if (t == 0) value = g.a[0];
+  __syncthreads();
+  float const mine = __shfl_down_sync(0xffffffff, value, 1);
+  // BUG: race in shared memory, thread (0, 0, 0)
+  if (t == 0) value = mine;
+  g.c[t] = mine;
+}
+
 // Right within a warp, but the last thread of one warp reads the next one's.
 __global__ void syncwarp_for_two_warps(operands g) {
   __shared__ float values[64];

@@ -36,6 +36,23 @@ __global__ void k_tail_not_filled(operands g) {
   if (i < g.m && j < g.n) g.c[i * g.ldc + j] = acc;
 }
 
+// The compiler must not make one load of the two, or their lines are lost.
+__global__ void read_in_both_branches(operands g) {
+  __shared__ float values[64];
+  int const t = threadIdx.x;
+  float v;
+  if (t % 2 == 0) {
+    // BUG: read of uninitialised shared memory, thread (0, 0, 0)
+    v = values[t];
+    v = v * 3;
+  } else {
+    // BUG: read of uninitialised shared memory, thread (1, 0, 0)
+    v = values[t];
+    v = v + 5;
+  }
+  g.c[t] = v;
+}
+
 __global__ void first_use_of_other_buffer(operands g) {
   __shared__ float smem[2][64];
   int const t = threadIdx.x;

@@ -13,15 +13,13 @@
 #define __constant__ const  // of what the source initialises; the compiler knows that no thread writes it
 // __noinline__ is no macro: libstdc++ spells an attribute so. __attribute__((noinline)) is for both compilers.
 #ifdef TANDEM_SIMT_INSTRUMENTED
-#define __shared__ static __attribute__((section("tandem_shared")))
+// `used`: or an array that is read but never written would be known to be all zeros.
+#define __shared__ static __attribute__((section("tandem_shared"), used))
 // A function that stands for one operation of the hardware: its own accesses are not the kernel's.
 #define TANDEM_SIMT_OPERATION __attribute__((noinline, no_sanitize("thread", "coverage")))
-// The calls of two branches stay two calls: a session tells them apart.
-#define TANDEM_SIMT_CONVERGENT [[clang::nomerge]]
 #else
 #define __shared__ static  // one block runs at a time, and as a plain object it is guarded by AddressSanitizer
 #define TANDEM_SIMT_OPERATION __attribute__((noinline))
-#define TANDEM_SIMT_CONVERGENT
 #endif
 
 namespace TANDEM_KERNEL_NAMESPACE {

@@ -9,8 +9,8 @@
 
 namespace TANDEM_KERNEL_NAMESPACE {
 
-__forceinline__ void __syncthreads() { TANDEM_SIMT_CONVERGENT simt::sync_block(); }
-__forceinline__ void __syncwarp(unsigned mask = 0xffffffffu) { TANDEM_SIMT_CONVERGENT simt::sync_warp(mask); }
+__forceinline__ void __syncthreads() { simt::sync_block(); }
+__forceinline__ void __syncwarp(unsigned mask = 0xffffffffu) { simt::sync_warp(mask); }
 __forceinline__ void __threadfence() { simt::note_fence(); }
 __forceinline__ void __threadfence_block() {}
 
@@ -23,8 +23,7 @@ __forceinline__ T shuffle(unsigned mask, T value, int width, Source const& sourc
   int const wanted = source(lane - first);
   std::uint64_t bits = 0;
   __builtin_memcpy(&bits, &value, sizeof value);
-  TANDEM_SIMT_CONVERGENT bits =
-      simt::shuffle(mask, bits, static_cast<unsigned>(wanted < 0 || wanted >= width ? lane : first + wanted));
+  bits = simt::shuffle(mask, bits, static_cast<unsigned>(wanted < 0 || wanted >= width ? lane : first + wanted));
   __builtin_memcpy(&value, &bits, sizeof value);
   return value;
 }
@@ -44,9 +43,7 @@ template <class T>
 __forceinline__ T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {
   return shuffle(mask, value, width, [=](int lane) { return lane ^ lane_mask; });
 }
-__forceinline__ unsigned __ballot_sync(unsigned mask, int predicate) {
-  TANDEM_SIMT_CONVERGENT return simt::ballot(mask, predicate != 0);
-}
+__forceinline__ unsigned __ballot_sync(unsigned mask, int predicate) { return simt::ballot(mask, predicate != 0); }
 __forceinline__ int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
 __forceinline__ int __all_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate == 0) == 0; }
 
