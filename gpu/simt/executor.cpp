@@ -141,7 +141,8 @@ class executor {
     sync_warp(mask, predicate ? 1 : 0, true, pc);
     fiber const& self = *current_;
     std::uint32_t votes = 0;
-    for_each_lane(self.received_from, [&](unsigned lane) { votes |= static_cast<std::uint32_t>(self.received[lane]) << lane; });
+    for_each_lane(self.received_from,
+                  [&](unsigned lane) { votes |= static_cast<std::uint32_t>(self.received[lane]) << lane; });
     return votes;
   }
 
@@ -236,7 +237,7 @@ class executor {
     at_barrier_ = 0;
     turn_ = 0;
     warps_.resize((thread_count_ + warp_size - 1) / warp_size);
-    for (unsigned first = 0; warp& w : warps_) {
+    for (unsigned first = 0; warp & w : warps_) {
       w.lanes = std::min(thread_count_ - first, warp_size);
       w.live = ~0u >> (warp_size - w.lanes);
       w.started = 0;

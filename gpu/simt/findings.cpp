@@ -21,9 +21,7 @@ bool is_same_place(std::uintptr_t x, std::uintptr_t y) {
   });
 }
 
-std::string describe(place const& p) {
-  return p.line == 0 ? "an unknown line" : fmt::format("{}:{}", p.file, p.line);
-}
+std::string describe(place const& p) { return p.line == 0 ? "an unknown line" : fmt::format("{}:{}", p.file, p.line); }
 
 std::string describe(index3 const& i) { return fmt::format("({}, {}, {})", i.x, i.y, i.z); }
 

@@ -19,9 +19,7 @@ constexpr std::size_t near_by = 4096;  // bytes: an access this close to an oper
 
 std::uintptr_t number(void const* p) { return reinterpret_cast<std::uintptr_t>(p); }
 
-char const* verb(touch how) {
-  return how == touch::load ? "reads" : how == touch::store ? "writes" : "updates";
-}
+char const* verb(touch how) { return how == touch::load ? "reads" : how == touch::store ? "writes" : "updates"; }
 
 std::string describe(index3 const& size, unsigned thread) {
   return fmt::format("({}, {}, {})", thread % size.x, thread / size.x % size.y, thread / size.x / size.y);
@@ -220,7 +218,8 @@ void monitor::check(region& r, std::uintptr_t address, unsigned bytes, unsigned 
   if (r.space == space::operand) {
     bool const gap = is_in_gap(r, address, bytes);
     if (gap || (!r.writable && how != touch::load)) [[unlikely]] {
-      if (auto* const other = find_operand(address, bytes, how)) return check(*other, address, bytes, alignment, how, pc);
+      if (auto* const other = find_operand(address, bytes, how))
+        return check(*other, address, bytes, alignment, how, pc);
       if (!r.writable && how != touch::load) write_to_input(r, address, bytes, pc);
       in_gap(r, address, bytes, how, pc);
     }
@@ -279,8 +278,8 @@ bool monitor::is_in_shared_array(std::uintptr_t address, unsigned bytes) const {
   return address + bytes <= number(array.begin) + array.bytes;
 }
 
-void monitor::report(clash found, stamp const& other, region& r, std::uintptr_t address, unsigned bytes,
-                     touch how, std::uintptr_t pc) {
+void monitor::report(clash found, stamp const& other, region& r, std::uintptr_t address, unsigned bytes, touch how,
+                     std::uintptr_t pc) {
   auto const what = [&] { return fmt::format("{} {} bytes at {}", verb(how), bytes, describe(r, address)); };
   // What no thread may write stays unwritten, so that every access to it comes here.
   if (r.space == space::shared_arrays && (found == clash::uninitialised || found == clash::first_write) &&
@@ -307,7 +306,9 @@ void monitor::report(clash found, stamp const& other, region& r, std::uintptr_t 
   }
   note(r.space == space::operand ? defect::global_race : defect::shared_race, pc, full_pc(other), [&] {
     return fmt::format("{}, which {} {}", what(), who(),
-                       found == clash::read ? "read" : other.is(stamp::atomic) ? "updated" : "wrote");
+                       found == clash::read      ? "read"
+                       : other.is(stamp::atomic) ? "updated"
+                                                 : "wrote");
   });
 }
 
@@ -323,10 +324,10 @@ std::uintptr_t monitor::full_pc(stamp const& s) const {
 std::string monitor::describe(region const& r, std::uintptr_t address) const {
   auto const offset = address - r.begin;
   switch (r.space) {
-    case space::shared_dynamic:
-      return fmt::format("byte {} of the {} bytes of dynamic shared memory", offset, r.bytes);
+    case space::shared_dynamic: return fmt::format("byte {} of the {} bytes of dynamic shared memory", offset, r.bytes);
     case space::shared_arrays: {
-      auto const after = std::ranges::upper_bound(arrays_, reinterpret_cast<void const*>(address), {}, &shared_array::begin);
+      auto const after =
+          std::ranges::upper_bound(arrays_, reinterpret_cast<void const*>(address), {}, &shared_array::begin);
       if (after == arrays_.begin()) return "shared memory";
       auto const& array = *std::prev(after);
       return fmt::format("byte {} of {} ({} bytes)", address - number(array.begin), variable_name(array.symbol),
@@ -335,8 +336,8 @@ std::string monitor::describe(region const& r, std::uintptr_t address) const {
     case space::operand: break;
   }
   auto const line = r.stride_bytes == 0 ? 0 : offset / r.stride_bytes;
-  auto const element = static_cast<std::size_t>(
-      std::ranges::find(options_.operands, r.name, &operand::name)->element_size);
+  auto const element =
+      static_cast<std::size_t>(std::ranges::find(options_.operands, r.name, &operand::name)->element_size);
   return fmt::format("{}, row {}, element {}", r.name, line, (offset - line * r.stride_bytes) / element);
 }
 
@@ -398,9 +399,8 @@ void monitor::commit_async() { ++me().groups; }
 
 void monitor::wait_async(unsigned groups) {
   auto& self = me();
-  auto const arrived = std::stable_partition(self.copies.begin(), self.copies.end(), [&](pending_copy const& c) {
-    return c.group + groups < self.groups;
-  });
+  auto const arrived = std::stable_partition(self.copies.begin(), self.copies.end(),
+                                             [&](pending_copy const& c) { return c.group + groups < self.groups; });
   for (auto c = self.copies.begin(); c != arrived; ++c) {
     std::memset(c->to, 0, c->bytes);
     std::memcpy(c->to, c->from, c->from_source);

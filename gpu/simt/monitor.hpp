@@ -52,7 +52,7 @@ class monitor final : public monitor_events {
   }
   // Short, as every access comes here; what is not plainly right goes to `check`.
   void access(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {
-    if (address - stack_ < stack_bytes_) return;  // the thread's own memory
+    if (address - stack_ < stack_bytes_) return;                          // the thread's own memory
     auto& likely = region_of_pc_[(pc ^ pc >> 6) % region_of_pc_.size()];  // an instruction seldom changes its region
     auto r = static_cast<std::size_t>(likely);
     if (!ranges_[r].contains(address, bytes)) [[unlikely]] {

@@ -62,7 +62,16 @@ struct operand {
   bool writable = false;
 };
 
-enum class access_kind { global_load, global_store, global_atomic, shared_load, shared_store, shared_atomic, async_copy, texture_load };
+enum class access_kind {
+  global_load,
+  global_store,
+  global_atomic,
+  shared_load,
+  shared_store,
+  shared_atomic,
+  async_copy,
+  texture_load
+};
 inline constexpr std::size_t access_kinds = 8;
 std::string_view to_string(access_kind) noexcept;
 
@@ -90,9 +99,9 @@ struct site_counts {
 
 struct counts {
   std::uint64_t launches = 0;
-  std::uint64_t blocks = 0;      ///< of all launches
-  std::uint64_t blocks_run = 0;  ///< fewer where blocks were sampled
-  std::uint64_t barriers = 0;    ///< __syncthreads() a block, summed over blocks
+  std::uint64_t blocks = 0;          ///< of all launches
+  std::uint64_t blocks_run = 0;      ///< fewer where blocks were sampled
+  std::uint64_t barriers = 0;        ///< __syncthreads() a block, summed over blocks
   std::uint64_t ffma = 0, dfma = 0;  ///< fused multiply-adds of threads, float and double
   std::array<access_counts, access_kinds> total = {};
   /// Distinct sectors of each block, summed over blocks, and of the whole grid, of loads and of stores: with nothing
