@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -225,6 +226,27 @@ TEST_CASE("a session without operands, and one that only counts") {
   CHECK(watched.counts().launches == 1);
   CHECK(watched.counts().blocks_run == 9);
   CHECK(all.is_product());
+}
+
+TEST_CASE("launches of other threads wait for a session's end and are no part of it") {
+  planted_kernel const p{.name = "right_tile", .kernel = nullptr, .grid = {}, .block = {}};
+  memory const mine(p);
+  std::vector<std::thread> others;
+  {
+    session watched({.count = true, .operands = mine.watched()});
+    for (int i = 0; i < 32; ++i) {
+      others.emplace_back([&p] {
+        memory const all(p);
+        planted::run_right_kernel(all.operands());
+        CHECK(all.is_product());
+      });
+      planted::run_right_kernel(mine.operands());
+    }
+    CHECK(watched.findings().empty());
+    CHECK(watched.counts().launches == 32);
+  }
+  for (auto& each : others) each.join();
+  CHECK(mine.is_product());
 }
 
 TEST_CASE("findings name the kernel, both accesses and how often") {
