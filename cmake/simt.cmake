@@ -55,7 +55,7 @@ function(tandem_add_instrumented_kernels target)
       COMMAND ${TANDEM_INSTRUMENTING_CXX} ${flags}
         "-ffile-prefix-map=${CMAKE_SOURCE_DIR}/="
         "$<$<BOOL:${includes}>:-I$<JOIN:${includes},;-I>>" "$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},;-D>>"
-        -MD -MF ${base}.d -MT ${base}.o -S ${path} -o ${base}.clang.s
+        -MD -MF ${base}.d -MQ ${base}.o -S ${path} -o ${base}.clang.s
       COMMAND awk -f ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/instrument.awk ${base}.clang.s > ${base}.s
       # No warnings: the assembler finds fault with the compiler's own table of files.
       COMMAND ${TANDEM_INSTRUMENTING_CXX} -Wa,--no-warn -c ${base}.s -o ${base}.o
