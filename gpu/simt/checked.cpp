@@ -94,7 +94,8 @@ gpu::gemm_row const& find_row(std::string_view name) {
 }  // namespace
 
 std::string checked_unavailable() {
-  return checked_rows() == nullptr ? "built without clang++ or libdw, which checking needs" : "";
+  auto const* const why = no_checked_rows();
+  return why == nullptr ? "" : why;
 }
 
 std::vector<kernel> const& checked_kernels() {
