@@ -93,9 +93,13 @@ class executor {
  public:
   std::recursive_mutex& mutex() { return mutex_; }
   void watch_with(monitor_events* monitor) { monitor_ = monitor; }
+  bool is_watched() const { return monitor_ != nullptr; }
 
   void run(kernel_launch const& launch) {
     std::lock_guard const lock(mutex_);
+    if (monitor_ != nullptr && launch.image == nullptr)
+      throw error(errc::unsupported,
+                  "simt: a kernel launched in a session is not instrumented, so that nothing of it would be seen");
     prepare(launch);
     std::vector<block_class> chosen;
     if (monitor_ != nullptr) chosen = monitor_->begin_launch(launch, static_cast<unsigned char*>(arena_.get()));
@@ -403,6 +407,8 @@ void* dynamic_arena() { return the_executor().arena(); }
 std::recursive_mutex& executor_mutex() { return the_executor().mutex(); }
 
 void watch_with(monitor_events* monitor) { the_executor().watch_with(monitor); }
+
+bool is_watched() { return the_executor().is_watched(); }
 
 void abandon_thread() { the_executor().abandon_thread(); }
 

@@ -52,6 +52,7 @@ std::recursive_mutex& executor_mutex();
 
 /// The monitor of the launches to come, nullptr for none. The mutex must be held.
 void watch_with(monitor_events* monitor);
+bool is_watched();
 
 /// Ends the running thread where it stands; the others go on as if it had exited.
 [[noreturn]] void abandon_thread();

@@ -53,7 +53,7 @@ struct finding {
 /// One line: "race in shared memory: thread_tile<...>, thread_tile.cuh:98, block (0, 0, 0), thread (33, 0, 0): ...".
 std::string to_string(finding const&);
 
-/// Memory that kernels may access: `lines` lines of `length` elements, `stride` elements apart.
+/// Memory that kernels may access: `lines` lines of `length` elements, `stride` elements apart; 0: all at one place.
 struct operand {
   std::string name = {};
   void const* data = nullptr;
@@ -131,9 +131,12 @@ struct session_options {
 
 class monitor;
 
-/// One at a time a process: a second one's constructor, like a launch of another thread, waits until the first ends.
+/// One at a time a process: a second one's constructor on another thread, like a launch of another thread, waits until
+/// the first ends. It ends on the thread that began it.
 class session {
  public:
+  /// Throws errc::unsupported where this thread has a session already; errc::null_data, errc::negative_size and
+  /// errc::leading_dimension for an operand that is none.
   explicit session(session_options options);
   ~session();
   session(session const&) = delete;
