@@ -91,6 +91,7 @@ class worker {
       for (auto& r : here) r.test = job_.cases[next_];
       received_.erase(0, sizeof length + length);
       next_ += job_.children;
+      deadly_.clear();
       ++finished;
     }
     return finished;

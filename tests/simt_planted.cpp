@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -237,6 +238,57 @@ TEST_CASE("a session without operands, and one that only counts") {
   CHECK(watched.counts().launches == 1);
   CHECK(watched.counts().blocks_run == 9);
   CHECK(all.is_product());
+}
+
+TEST_CASE("a session refuses what it could not watch, and goes on") {
+  planted_kernel const p{.name = "right_tile", .kernel = nullptr, .grid = {}, .block = {}};
+  memory const all(p);
+  float const x = 0;
+  for (auto const& [wrong, code] :
+       {std::pair{operand{.data = nullptr, .length = 1}, tandem::errc::null_data},
+        {operand{.data = &x, .length = -1}, tandem::errc::negative_size},
+        {operand{.data = &x, .length = 1, .element_size = 0}, tandem::errc::negative_size},
+        {operand{.data = &x, .lines = 2, .length = 4, .stride = 3}, tandem::errc::leading_dimension}}) {
+    try {
+      session const none({.operands = {wrong}});
+      FAIL("no error");
+    } catch (tandem::error const& e) {
+      CHECK(e.code() == code);
+    }
+  }
+  session watched({.count = true, .operands = all.watched()});
+  CHECK_THROWS_WITH_AS(session({}), "simt: this thread has a session already", tandem::error);
+  kernel_launch const not_instrumented{.kernel = nullptr,
+                                       .body = [](void const*) {},
+                                       .arguments = nullptr,
+                                       .grid = {1, 1, 1},
+                                       .block = {1, 1, 1},
+                                       .dynamic_bytes = 0,
+                                       .image = nullptr};
+  CHECK_THROWS_AS(run_grid(not_instrumented), tandem::error);
+  planted::run_right_kernel(all.operands());
+  CHECK(watched.counts().launches == 1);
+}
+
+TEST_CASE("launches of other threads wait for a session's end and are no part of it") {
+  planted_kernel const p{.name = "right_tile", .kernel = nullptr, .grid = {}, .block = {}};
+  memory const mine(p);
+  std::vector<std::thread> others;
+  {
+    session watched({.count = true, .operands = mine.watched()});
+    for (int i = 0; i < 32; ++i) {
+      others.emplace_back([&p] {
+        memory const all(p);
+        planted::run_right_kernel(all.operands());
+        CHECK(all.is_product());
+      });
+      planted::run_right_kernel(mine.operands());
+    }
+    CHECK(watched.findings().empty());
+    CHECK(watched.counts().launches == 32);
+  }
+  for (auto& each : others) each.join();
+  CHECK(mine.is_product());
 }
 
 TEST_CASE("findings name the kernel, both accesses and how often") {

@@ -71,8 +71,7 @@ std::vector<block_class> block_classes(gpu::tiling const& t, problem const& p, i
       for (auto const& r : row) c.shifts[0].push_back(r.operand_shift - row[0].operand_shift);
       for (auto const& each : col) c.shifts[1].push_back(each.operand_shift - col[0].operand_shift);
       for (auto const& r : row)
-        for (auto const& each : col)
-          c.shifts[2].push_back(r.c_shift + each.c_shift - row[0].c_shift - col[0].c_shift);
+        for (auto const& each : col) c.shifts[2].push_back(r.c_shift + each.c_shift - row[0].c_shift - col[0].c_shift);
       chosen.push_back(std::move(c));
     }
   return chosen;
@@ -95,7 +94,8 @@ gpu::gemm_row const& find_row(std::string_view name) {
 }  // namespace
 
 std::string checked_unavailable() {
-  return checked_rows() == nullptr ? "built without clang++ or libdw, which checking needs" : "";
+  auto const* const why = no_checked_rows();
+  return why == nullptr ? "" : why;
 }
 
 std::vector<kernel> const& checked_kernels() {
@@ -126,17 +126,24 @@ std::vector<operand> operands_of(axpy_problem const& p) {
   auto const vector = [&](char const* name, void const* data, std::int64_t stride, bool writable) {
     auto const* const bytes = static_cast<char const*>(data);
     auto const first = stride < 0 ? (p.n - 1) * stride : 0;
-    return operand{name, bytes + first * static_cast<std::int64_t>(size), stride == 0 ? 1 : p.n, 1,
-                   stride < 0 ? -stride : stride, size, writable};
+    return operand{name,
+                   bytes + first * static_cast<std::int64_t>(size),
+                   stride == 0 ? 1 : p.n,
+                   1,
+                   stride < 0 ? -stride : stride,
+                   size,
+                   writable};
   };
   return {vector("x", p.x, p.stride_x, false), vector("y", p.y, p.stride_y, true)};
 }
 
 counts count_accesses(std::string_view name, problem const& p, sampling blocks) {
   auto const& row = find_row(name);
-  if (auto const why = checked_unavailable(); !why.empty()) throw error(errc::unavailable, fmt::format("{}: {}", name, why));
+  if (auto const why = checked_unavailable(); !why.empty())
+    throw error(errc::unavailable, fmt::format("{}: {}", name, why));
   if (row.dtype != p.dtype)
-    throw error(errc::unsupported, fmt::format("{} computes in {}, not {}", name, to_string(row.dtype), to_string(p.dtype)));
+    throw error(errc::unsupported,
+                fmt::format("{} computes in {}, not {}", name, to_string(row.dtype), to_string(p.dtype)));
   session_options options{.check = false, .count = true, .operands = operands_of(p)};
   if (blocks == sampling::classes)
     options.sample = [&](index3 grid, index3) { return block_classes(row.tiling, p, grid); };

@@ -107,8 +107,8 @@ void counter::add(warp_request const& request) {
       if (store || request.kind == access_kind::global_atomic) touch(sector, false);
     }
   } else {
-    auto const cost = shared_wavefronts(
-        request.access, request.kind == access_kind::shared_load ? direction::load : direction::store);
+    auto const cost = shared_wavefronts(request.access,
+                                        request.kind == access_kind::shared_load ? direction::load : direction::store);
     c.wavefronts = cost.wavefronts;
     c.conflicts = cost.conflicts;
   }

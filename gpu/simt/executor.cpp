@@ -93,9 +93,13 @@ class executor {
  public:
   std::recursive_mutex& mutex() { return mutex_; }
   void watch_with(monitor_events* monitor) { monitor_ = monitor; }
+  bool is_watched() const { return monitor_ != nullptr; }
 
   void run(kernel_launch const& launch) {
     std::lock_guard const lock(mutex_);
+    if (monitor_ != nullptr && launch.image == nullptr)
+      throw error(errc::unsupported,
+                  "simt: a kernel launched in a session is not instrumented, so that nothing of it would be seen");
     prepare(launch);
     std::vector<block_class> chosen;
     if (monitor_ != nullptr) chosen = monitor_->begin_launch(launch, static_cast<unsigned char*>(arena_.get()));
@@ -141,7 +145,8 @@ class executor {
     sync_warp(mask, predicate ? 1 : 0, true, pc);
     fiber const& self = *current_;
     std::uint32_t votes = 0;
-    for_each_lane(self.received_from, [&](unsigned lane) { votes |= static_cast<std::uint32_t>(self.received[lane]) << lane; });
+    for_each_lane(self.received_from,
+                  [&](unsigned lane) { votes |= static_cast<std::uint32_t>(self.received[lane]) << lane; });
     return votes;
   }
 
@@ -236,7 +241,7 @@ class executor {
     at_barrier_ = 0;
     turn_ = 0;
     warps_.resize((thread_count_ + warp_size - 1) / warp_size);
-    for (unsigned first = 0; warp& w : warps_) {
+    for (unsigned first = 0; warp & w : warps_) {
       w.lanes = std::min(thread_count_ - first, warp_size);
       w.live = ~0u >> (warp_size - w.lanes);
       w.started = 0;
@@ -402,6 +407,8 @@ void* dynamic_arena() { return the_executor().arena(); }
 std::recursive_mutex& executor_mutex() { return the_executor().mutex(); }
 
 void watch_with(monitor_events* monitor) { the_executor().watch_with(monitor); }
+
+bool is_watched() { return the_executor().is_watched(); }
 
 void abandon_thread() { the_executor().abandon_thread(); }
 

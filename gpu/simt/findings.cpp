@@ -21,9 +21,7 @@ bool is_same_place(std::uintptr_t x, std::uintptr_t y) {
   });
 }
 
-std::string describe(place const& p) {
-  return p.line == 0 ? "an unknown line" : fmt::format("{}:{}", p.file, p.line);
-}
+std::string describe(place const& p) { return p.line == 0 ? "an unknown line" : fmt::format("{}:{}", p.file, p.line); }
 
 std::string describe(index3 const& i) { return fmt::format("({}, {}, {})", i.x, i.y, i.z); }
 
@@ -32,8 +30,7 @@ std::string describe(index3 const& i) { return fmt::format("({}, {}, {})", i.x, 
 std::vector<finding> findings_list::tell() const {
   std::vector<finding> told;
   for (auto const& e : list_) {
-    bool const two_places = e.kind == defect::barrier_divergence || e.kind == defect::warp_divergence;
-    if (two_places && e.other != 0 && is_same_place(e.pc, e.other)) continue;
+    if (is_of_two_places(e.kind) && e.other != 0 && is_same_place(e.pc, e.other)) continue;
     finding f;
     f.kind = e.kind;
     f.kernel = function_name(e.kernel);

@@ -10,14 +10,19 @@
 
 namespace tandem::simt {
 
+/// Whether what is wrong are two places, `pc` and `other`, at which threads wait that should wait at one.
+inline bool is_of_two_places(defect kind) {
+  return kind == defect::barrier_divergence || kind == defect::warp_divergence;
+}
+
 class findings_list {
  public:
-  /// The first defect of a kind at a pc is noted in full, later ones are counted; `detail` is only then asked for.
-  /// `other` is the pc of who else had to do with it, nullptr for nobody.
+  /// The first defect of a kind at a pc (or two) is noted in full, later ones are counted; `detail` is only then asked
+  /// for. `other` is the pc of who else had to do with it, 0 for nobody.
   template <class Detail>
   void note(defect kind, void const* kernel, std::uintptr_t pc, index3 block, index3 thread, std::uintptr_t other,
             Detail const& detail) {
-    auto const [at, first] = index_.try_emplace({kind, kernel, pc}, list_.size());
+    auto const [at, first] = index_.try_emplace({kind, kernel, pc, is_of_two_places(kind) ? other : 0}, list_.size());
     if (first) list_.push_back({kind, kernel, pc, other, block, thread, detail(), 0});
     ++list_[at->second].count;
   }
@@ -39,7 +44,7 @@ class findings_list {
   struct key {
     defect kind;
     void const* kernel;
-    std::uintptr_t pc;
+    std::uintptr_t pc, other;
     auto operator<=>(key const&) const = default;
   };
   std::vector<entry> list_;

@@ -11,7 +11,7 @@
 
 namespace tandem::simt {
 
-monitor* watching = nullptr;
+constinit thread_local monitor* watching = nullptr;
 
 namespace {
 

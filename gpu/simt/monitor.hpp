@@ -185,7 +185,8 @@ class monitor final : public monitor_events {
   std::array<meeting, 32> meetings_ = {};  // where lanes wait for others of their warp
 };
 
-/// The monitor of the kernel's thread that runs; nullptr outside kernels and without a session.
-extern monitor* watching;
+/// The monitor of the kernel's thread that runs; nullptr outside kernels and without a session. Of each system thread
+/// its own: the code around a kernel's launch is instrumented, too, and may run on another one meanwhile.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local monitor* watching;
 
 }  // namespace tandem::simt

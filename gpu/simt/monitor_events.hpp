@@ -37,8 +37,8 @@ class monitor_events {
   virtual void exit_thread() = 0;
   /// No lane of the warp can go on before others have done something.
   virtual void warp_stopped(unsigned warp) = 0;
-  /// These lanes of the warp, of those that have not exited, have waited for each other; `exchanges`: to give each other
-  /// a value, which orders no accesses to memory.
+  /// These lanes of the warp, of those that have not exited, have waited for each other; `exchanges`: to give each
+  /// other a value, which orders no accesses to memory.
   virtual void warp_synced(unsigned warp, std::uint32_t lanes, std::uint32_t live, bool exchanges) = 0;
   virtual void block_synced() = 0;
   /// Threads that have not exited wait for ever; the block ends.
@@ -52,6 +52,7 @@ std::recursive_mutex& executor_mutex();
 
 /// The monitor of the launches to come, nullptr for none. The mutex must be held.
 void watch_with(monitor_events* monitor);
+bool is_watched();
 
 /// Ends the running thread where it stands; the others go on as if it had exited.
 [[noreturn]] void abandon_thread();

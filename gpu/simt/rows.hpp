@@ -11,7 +11,10 @@ gpu::row_table const& plain_rows();
 /// For x86 processors with FMA and AVX2; the same bits, an order of magnitude faster. nullptr elsewhere.
 gpu::row_table const* plain_fma_rows();
 
-/// Instrumented, for sessions; nullptr in a library built without clang.
+/// Instrumented, for sessions; nullptr where `no_checked_rows` says why.
 gpu::row_table const* checked_rows();
+
+/// Why there are none; nullptr where there are.
+char const* no_checked_rows();
 
 }  // namespace tandem::simt

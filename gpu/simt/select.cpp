@@ -2,6 +2,13 @@
 #include "gpu/simt/rows.hpp"
 
 namespace tandem::simt {
+namespace {
+
+#ifdef __x86_64__
+bool has_avx2_and_fma() { return __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2"); }
+#endif
+
+}  // namespace
 
 extern gpu::row_table const compiled_for_baseline;
 
@@ -10,9 +17,7 @@ gpu::row_table const& plain_rows() { return compiled_for_baseline; }
 #ifdef TANDEM_SIMT_FMA
 extern gpu::row_table const compiled_with_fma;
 
-gpu::row_table const* plain_fma_rows() {
-  return __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2") ? &compiled_with_fma : nullptr;
-}
+gpu::row_table const* plain_fma_rows() { return has_avx2_and_fma() ? &compiled_with_fma : nullptr; }
 #else
 gpu::row_table const* plain_fma_rows() { return nullptr; }
 #endif
@@ -20,9 +25,18 @@ gpu::row_table const* plain_fma_rows() { return nullptr; }
 #ifdef TANDEM_SIMT_CHECKED
 extern gpu::row_table const compiled_for_sessions;
 
-gpu::row_table const* checked_rows() { return &compiled_for_sessions; }
+gpu::row_table const* checked_rows() { return no_checked_rows() == nullptr ? &compiled_for_sessions : nullptr; }
+
+char const* no_checked_rows() {
+#ifdef __x86_64__
+  if (!has_avx2_and_fma()) return "compiled for processors with AVX2 and FMA, which this one lacks";
+#endif
+  return nullptr;
+}
 #else
 gpu::row_table const* checked_rows() { return nullptr; }
+
+char const* no_checked_rows() { return "built without clang++ or libdw, which checking needs"; }
 #endif
 
 }  // namespace tandem::simt

@@ -200,7 +200,8 @@ class shadow {
 
   template <class F>
   clash each(std::size_t offset, unsigned bytes, F const& f) {
-    if (words_ && bytes == 4 && offset % 4 == 0) [[likely]] return f(cells_[offset / 4]);
+    if (words_ && bytes == 4 && offset % 4 == 0) [[likely]]
+      return f(cells_[offset / 4]);
     if (words_ && (bytes % 4 != 0 || offset % 4 != 0)) refine();
     auto const first = words_ ? offset / 4 : offset, count = words_ ? bytes / 4 : std::size_t{bytes};
     auto found = clash::none;

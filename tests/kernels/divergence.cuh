@@ -44,8 +44,7 @@ __global__ void choice(float const* f, int const* in, float* out) {
   int const t = element();
   switch (in[t] & 3) {
     case 0: out[t] = f[t]; break;
-    case 1: out[t + 512] = f[2 * t];
-      [[fallthrough]];
+    case 1: out[t + 512] = f[2 * t]; [[fallthrough]];
     case 2: out[t + 1024] = f[4 * t]; break;
     default: out[8 * t] = f[8 * t];
   }

@@ -106,6 +106,27 @@ TEST_CASE("a kernel that ends its process is an error at that problem, and all e
   CHECK(results[6 * 4 + 2].reason == "ended its process with exit code 3");
 }
 
+TEST_CASE("a kernel that ended a process at one problem runs again at the next, also where another one ends it there") {
+  auto const dies_at = [](std::string name, std::int64_t m) {
+    return make_kernel<float>(std::move(name), [m](call const& x) {
+      harness_test::multiply(x);
+      if (x.p.m == m) _exit(3);
+    });
+  };
+  // With two processes, problems 3 and 7 are of one child.
+  std::vector const kernels{dies_at("test.at_3", 3), dies_at("test.at_7", 7)};
+  auto const results = check_in_processes(cases_up_to(8), kernels, 2);
+  REQUIRE(results.size() == 16);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    auto const& r = results[i];
+    CAPTURE(r.kernel);
+    CAPTURE(r.test.m);
+    CAPTURE(r.reason);
+    bool const died = r.test.m == (i % 2 == 0 ? 3 : 7);
+    CHECK(r.verdict == (died ? verdict::error : verdict::pass));
+  }
+}
+
 TEST_CASE("a process that ends outside any kernel is an error without a kernel") {
   auto row = harness_test::naive<float>();
   row.unavailable = [] { return ""; };

@@ -109,12 +109,14 @@ std::map<std::string, k_step> count_steps() {
         p.c = c.data(), p.ldc = p.n;
         auto const counted = tandem::simt::count_accesses(row.name, p);
         auto const share = [&](std::uint64_t n, double units) {
-          return static_cast<double>(n) / units / static_cast<double>(depths[1] - depths[0]) * (depth == depths[1] ? 1 : -1);
+          return static_cast<double>(n) / units / static_cast<double>(depths[1] - depths[0]) *
+                 (depth == depths[1] ? 1 : -1);
         };
         for (auto const& site : counted.sites) {
           name = site.kernel;
           auto const op = opcodes.at(site.kind);
-          bool const has_width = op != opcode::global_atomic && op != opcode::shared_atomic && op != opcode::texture_load;
+          bool const has_width =
+              op != opcode::global_atomic && op != opcode::shared_atomic && op != opcode::texture_load;
           step[{op, has_width ? 8 * site.bytes : 0}] += share(site.counts.requests, threads / 32);
         }
         step[ffma] += share(counted.ffma, threads);
@@ -258,7 +260,8 @@ TEST_CASE("what is no cubin for 9.0, or only the start of one, is refused") {
 
 TEST_CASE("accesses that are merged, split, spilled or gone show, and so do steps that are not whole") {
   // thread_tile's, with 256 threads and 8x8 elements of C each.
-  k_step const source = {{ffma, 64}, {shared_load(128), 4}, {global_load(32), 1}, {shared_store(32), 1}, {barrier, 0.25}};
+  k_step const source = {
+      {ffma, 64}, {shared_load(128), 4}, {global_load(32), 1}, {shared_store(32), 1}, {barrier, 0.25}};
   histogram const trip = {
       {ffma, 512}, {shared_load(128), 32}, {global_load(32), 8}, {shared_store(32), 8}, {barrier, 2}};
   auto const after = [&](auto&& change) {

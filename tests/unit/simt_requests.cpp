@@ -1,5 +1,5 @@
-// The accesses of small kernels, whose lanes part in every way or that use one feature each, as the SIMT executor counts
-// them: what an H200 counted (tests/calibrate/requests.sh).
+// The accesses of small kernels, whose lanes part in every way or that use one feature each, as the SIMT executor
+// counts them: what an H200 counted (tests/calibrate/requests.sh).
 #include <doctest/doctest.h>
 
 #include <cstddef>
@@ -44,8 +44,8 @@ std::string text(numbers const& row) {
 }
 
 simt::operand vector_of(char const* name, void const* data, bool writable) {
-  return {name, data, 1, static_cast<std::int64_t>(feature_bytes), static_cast<std::int64_t>(feature_bytes), 1,
-          writable};
+  return {name, data,    1, static_cast<std::int64_t>(feature_bytes), static_cast<std::int64_t>(feature_bytes),
+          1,    writable};
 }
 
 // Memory that begins in a sector as the device's does.
@@ -71,9 +71,9 @@ std::string count(feature const& feature, feature_inputs const& in) {
   using enum simt::access_kind;
   // The GPU counts cp.async's reads among the loads.
   return text({counts[global_load].requests + counts[async_copy].requests,
-          counts[global_load].sectors + counts[async_copy].sectors, counts[global_store].requests,
-          counts[global_store].sectors,  counts[shared_load].requests,    counts[shared_load].wavefronts,
-          counts[shared_store].requests, counts[shared_store].wavefronts});
+               counts[global_load].sectors + counts[async_copy].sectors, counts[global_store].requests,
+               counts[global_store].sectors, counts[shared_load].requests, counts[shared_load].wavefronts,
+               counts[shared_store].requests, counts[shared_store].wavefronts});
 }
 
 }  // namespace

@@ -45,7 +45,8 @@ struct kernel_launch {
 
 /// Runs body(arguments) once for each thread of each block and returns when all are done; a second caller waits for the
 /// first. Throws errc::device for a grid or block that a GPU would not launch, and where threads wait for each other
-/// for ever; errc::out_of_memory without memory for the stacks; and whatever body throws.
+/// for ever; errc::unsupported in a session, for a kernel that is not instrumented; errc::out_of_memory without memory
+/// for the stacks; and whatever body throws.
 void run_grid(kernel_launch const& launch);
 
 /// __syncthreads().

@@ -11,7 +11,8 @@
 
 namespace tandem::simt {
 
-/// Why the table's kernels cannot run in a session: the library was built without clang. Empty when they can.
+/// Why the table's kernels cannot run in a session: the library was built without clang or libdw, or for newer
+/// processors. Empty when they can.
 std::string checked_unavailable();
 
 /// The simt backend's rows under the same names; `run` throws kernel_defect, with every finding a line, where its

@@ -53,7 +53,7 @@ struct finding {
 /// One line: "race in shared memory: thread_tile<...>, thread_tile.cuh:98, block (0, 0, 0), thread (33, 0, 0): ...".
 std::string to_string(finding const&);
 
-/// Memory that kernels may access: `lines` lines of `length` elements, `stride` elements apart.
+/// Memory that kernels may access: `lines` lines of `length` elements, `stride` elements apart; 0: all at one place.
 struct operand {
   std::string name = {};
   void const* data = nullptr;
@@ -62,7 +62,16 @@ struct operand {
   bool writable = false;
 };
 
-enum class access_kind { global_load, global_store, global_atomic, shared_load, shared_store, shared_atomic, async_copy, texture_load };
+enum class access_kind {
+  global_load,
+  global_store,
+  global_atomic,
+  shared_load,
+  shared_store,
+  shared_atomic,
+  async_copy,
+  texture_load
+};
 inline constexpr std::size_t access_kinds = 8;
 std::string_view to_string(access_kind) noexcept;
 
@@ -90,9 +99,9 @@ struct site_counts {
 
 struct counts {
   std::uint64_t launches = 0;
-  std::uint64_t blocks = 0;      ///< of all launches
-  std::uint64_t blocks_run = 0;  ///< fewer where blocks were sampled
-  std::uint64_t barriers = 0;    ///< __syncthreads() a block, summed over blocks
+  std::uint64_t blocks = 0;          ///< of all launches
+  std::uint64_t blocks_run = 0;      ///< fewer where blocks were sampled
+  std::uint64_t barriers = 0;        ///< __syncthreads() a block, summed over blocks
   std::uint64_t ffma = 0, dfma = 0;  ///< fused multiply-adds of threads, float and double
   std::array<access_counts, access_kinds> total = {};
   /// Distinct sectors of each block, summed over blocks, and of the whole grid, of loads and of stores: with nothing
@@ -122,9 +131,12 @@ struct session_options {
 
 class monitor;
 
-/// One at a time a process: a second one's constructor, like a launch of another thread, waits until the first ends.
+/// One at a time a process: a second one's constructor on another thread, like a launch of another thread, waits until
+/// the first ends. It ends on the thread that began it.
 class session {
  public:
+  /// Throws errc::unsupported where this thread has a session already; errc::null_data, errc::negative_size and
+  /// errc::leading_dimension for an operand that is none.
   explicit session(session_options options);
   ~session();
   session(session const&) = delete;
