@@ -214,8 +214,8 @@ TEST_CASE("operands may be parts of one matrix, the same memory, or one line") {
 TEST_CASE("a session without operands, and one that only counts") {
   planted_kernel const p{.name = "right_tile", .kernel = nullptr, .grid = {}, .block = {}};
   memory const all(p);
-  {
-    session watched({});
+  for (bool const check : {true, false}) {  // the thread ends in any case, so it is told
+    session watched({.check = check, .count = true});
     planted::run_right_kernel(all.operands());
     auto const found = watched.findings();
     REQUIRE(found.size() == 1);

@@ -360,18 +360,17 @@ void monitor::stray(std::uintptr_t address, unsigned bytes, touch how, std::uint
                ? fmt::format("the {} bytes of dynamic shared memory that were launched", r.bytes)
                : std::string("the shared arrays");
   };
-  if (options_.check) {
-    if (past != nullptr && (below == nullptr || address - (past->begin + past->bytes) <= below->begin - address ||
-                            address < past->begin + past->bytes))
-      note(past->space == space::operand ? defect::outside_operands : defect::outside_shared, pc, 0,
-           [&] { return what("end past", address + bytes - past->begin - past->bytes, name_of(*past)); });
-    else if (below != nullptr)
-      note(below->space == space::operand ? defect::below_operand : defect::outside_shared, pc, 0,
-           [&] { return what("begin below", below->begin - address, name_of(*below)); });
-    else
-      note(defect::outside_operands, pc, 0,
-           [&] { return fmt::format("{} {} bytes that no operand is near", verb(how), bytes); });
-  }
+  // Told also where nothing is checked: the thread ends, and what it would have done is not counted.
+  if (past != nullptr && (below == nullptr || address - (past->begin + past->bytes) <= below->begin - address ||
+                          address < past->begin + past->bytes))
+    note(past->space == space::operand ? defect::outside_operands : defect::outside_shared, pc, 0,
+         [&] { return what("end past", address + bytes - past->begin - past->bytes, name_of(*past)); });
+  else if (below != nullptr)
+    note(below->space == space::operand ? defect::below_operand : defect::outside_shared, pc, 0,
+         [&] { return what("begin below", below->begin - address, name_of(*below)); });
+  else
+    note(defect::outside_operands, pc, 0,
+         [&] { return fmt::format("{} {} bytes that no operand is near", verb(how), bytes); });
   end_thread();
 }
 
