@@ -11,11 +11,18 @@
 
 namespace tandem::simt {
 
-constinit thread_local monitor* watching = nullptr;
+monitor* watching = nullptr;
+std::atomic<std::uintptr_t> watched_stack = 0, watched_stack_bytes = 0;
 
 namespace {
 
 constexpr std::size_t near_by = 4096;  // bytes: an access this close to an operand is told as one beside it
+
+void watch(monitor* by, std::uintptr_t stack, std::size_t bytes) {
+  watching = by;
+  watched_stack.store(stack, std::memory_order_relaxed);
+  watched_stack_bytes.store(bytes, std::memory_order_relaxed);
+}
 
 std::uintptr_t number(void const* p) { return reinterpret_cast<std::uintptr_t>(p); }
 
@@ -102,11 +109,11 @@ void monitor::resume(running_thread const& thread) {
   me().waits_at = 0;
   order_.resume(thread.thread);
   if (options_.count) trace_.start_lane(thread.lane);
-  watching = this;
+  watch(this, stack_, stack_bytes_);
 }
 
 void monitor::wait_for_block(void const* pc) {
-  watching = nullptr;
+  watch(nullptr, 0, 0);
   me().waits_at = number(pc);
   me().waits_for_warp = false;
   if (barrier_ == 0) barrier_ = number(pc), barrier_thread_ = thread_index;
@@ -115,7 +122,7 @@ void monitor::wait_for_block(void const* pc) {
 }
 
 void monitor::wait_for_warp(std::uint32_t mask, bool exchanges, void const* pc) {
-  watching = nullptr;
+  watch(nullptr, 0, 0);
   me().waits_at = number(pc);
   me().waits_for_warp = true;
   if (!options_.check) return;
@@ -140,7 +147,7 @@ void monitor::shuffle_from_outside(unsigned source, void const* pc) {
 }
 
 void monitor::exit_thread() {
-  watching = nullptr;
+  watch(nullptr, 0, 0);
   live_[thread_.warp] &= ~(1u << thread_.lane);
   ++exited_;
   me().copies.clear();
@@ -244,7 +251,7 @@ monitor::region* monitor::find_operand(std::uintptr_t address, unsigned bytes, t
 
 void monitor::end_thread() {
   abandoned_ = true;
-  watching = nullptr;
+  watch(nullptr, 0, 0);
   abandon_thread();
 }
 
