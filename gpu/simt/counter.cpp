@@ -52,7 +52,10 @@ void touched_sectors::end_block(std::span<std::int64_t const> shifts, std::uint6
   of_block_.clear();
 }
 
-void touched_sectors::begin_launch() { std::fill(by_grid_.begin(), by_grid_.end(), false); }
+void touched_sectors::begin_launch() {
+  std::fill(by_grid_.begin(), by_grid_.end(), false);
+  of_block_.clear();  // of a launch that failed
+}
 
 counter::counter(std::span<operand const> operands) {
   for (auto const& o : operands) operands_.push_back({sectors_of(o), sectors_of(o)});
