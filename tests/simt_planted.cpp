@@ -225,8 +225,8 @@ TEST_CASE("operands may be parts of one matrix, the same memory, or one line") {
 TEST_CASE("a session without operands, and one that only counts") {
   planted_kernel const p{.name = "right_tile", .kernel = nullptr, .grid = {}, .block = {}};
   memory const all(p);
-  {
-    session watched({});
+  for (bool const check : {true, false}) {  // the thread ends in any case, so it is told
+    session watched({.check = check, .count = true});
     planted::run_right_kernel(all.operands());
     auto const found = watched.findings();
     REQUIRE(found.size() == 1);
@@ -238,6 +238,20 @@ TEST_CASE("a session without operands, and one that only counts") {
   CHECK(watched.counts().launches == 1);
   CHECK(watched.counts().blocks_run == 9);
   CHECK(all.is_product());
+}
+
+TEST_CASE("a launch that failed leaves nothing in the counts of the next") {
+  auto const& p = *std::ranges::find(planted::kernels(), std::string_view("half_at_barrier_half_at_shuffle"),
+                                     [](planted_kernel const& k) { return std::string_view(k.name); });
+  memory const all(p);
+  auto const block_sectors = [&](bool fails_before) {
+    session watched({.check = false, .count = true, .operands = all.watched()});
+    if (fails_before) CHECK_THROWS_AS(planted::run(p, all.operands()), tandem::error);
+    auto const before = watched.counts().block_sectors_loaded;
+    planted::run_right_kernel(all.operands());
+    return watched.counts().block_sectors_loaded - before;
+  };
+  CHECK(block_sectors(true) == block_sectors(false));
 }
 
 TEST_CASE("a session refuses what it could not watch, and goes on") {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <tandem/error.hpp>
 #include <tandem/simt/kernels.hpp>
 
 #include "tests/support.hpp"
@@ -67,6 +68,18 @@ std::string text(simt::counts const& c) {
 }  // namespace
 
 TEST_SUITE_BEGIN("sampling by classes");
+
+TEST_CASE("only GEMM rows of the gpu and simt backends are counted") {
+  for (auto const* name : {"gpu", "", ".", "gpu.none", "gpu.axpy.f32.256", "cpu.scalar.f32", "oracle.gemm.f32"}) {
+    CAPTURE(name);
+    try {
+      simt::count_accesses(name, {});
+      FAIL("no error");
+    } catch (error const& e) {
+      CHECK(e.code() == errc::unknown_kernel);
+    }
+  }
+}
 
 TEST_CASE("one block of each class counts for all of them") {
   if (auto const why = simt::checked_unavailable(); !why.empty()) return tests::skip(why);

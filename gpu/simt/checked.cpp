@@ -78,7 +78,7 @@ std::vector<block_class> block_classes(gpu::tiling const& t, problem const& p, i
 }
 
 gpu::gemm_row const& find_row(std::string_view name) {
-  auto const dot = name.find('.');
+  auto const dot = std::min(name.find('.'), name.size());
   auto const backend = name.substr(0, dot);
   if (backend == "gpu" || backend == "simt") {
     auto const wanted = "simt" + std::string(name.substr(dot));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <new>
 #include <tuple>
 
 #include <tandem/simt/operations.hpp>
@@ -29,6 +30,13 @@ touched_sectors sectors_of(operand const& o) {
 }
 
 }  // namespace
+
+touched_sectors::touched_sectors(std::uint64_t first, std::uint64_t count)
+    : first_(first),
+      last_block_(static_cast<std::uint32_t*>(std::calloc(count + 1, sizeof(std::uint32_t)))),
+      by_grid_(count) {
+  if (last_block_ == nullptr) throw std::bad_alloc();
+}
 
 void touched_sectors::end_block(std::span<std::int64_t const> shifts, std::uint64_t members, std::uint64_t& of_blocks,
                                 std::uint64_t& of_grid) {

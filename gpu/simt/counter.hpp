@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -16,10 +18,9 @@ namespace tandem::simt {
 /// Which sectors of one operand were touched, by the block that runs and by the whole grid.
 class touched_sectors {
  public:
-  touched_sectors() = default;
-  touched_sectors(std::uint64_t first, std::uint64_t count) : first_(first), last_block_(count), by_grid_(count) {}
+  touched_sectors(std::uint64_t first, std::uint64_t count);
 
-  bool contains(std::uint64_t sector) const { return sector - first_ < last_block_.size(); }
+  bool contains(std::uint64_t sector) const { return sector - first_ < by_grid_.size(); }
   void touch(std::uint64_t sector, std::uint32_t block) {
     auto const i = sector - first_;
     if (last_block_[i] == block) return;
@@ -32,8 +33,12 @@ class touched_sectors {
   void begin_launch();
 
  private:
-  std::uint64_t first_ = 0;
-  std::vector<std::uint32_t> last_block_;
+  struct release {
+    void operator()(std::uint32_t* p) const { std::free(p); }
+  };
+  std::uint64_t first_;
+  // For each sector. Pages of zeros cost nothing until they are touched, and a sampled grid touches few.
+  std::unique_ptr<std::uint32_t[], release> last_block_;
   std::vector<std::uint64_t> of_block_;
   std::vector<bool> by_grid_;
 };

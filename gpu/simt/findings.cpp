@@ -39,7 +39,8 @@ std::vector<finding> findings_list::tell() const {
     f.count = e.count;
     f.detail = e.other == 0 ? e.detail : fmt::format("{} at {}", e.detail, describe(source_line(address(e.other))));
     auto const same = std::ranges::find_if(told, [&](finding const& t) {
-      return t.kind == f.kind && t.kernel == f.kernel && t.where.line == f.where.line && t.where.file == f.where.file;
+      return t.where.line != 0 && t.kind == f.kind && t.kernel == f.kernel && t.where.line == f.where.line &&
+             t.where.file == f.where.file;
     });
     if (same != told.end())
       same->count += f.count;

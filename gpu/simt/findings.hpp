@@ -27,8 +27,6 @@ class findings_list {
     ++list_[at->second].count;
   }
 
-  bool empty() const { return list_.empty(); }
-
   /// Merged by kind, kernel and line, in the order in which they were noted.
   std::vector<finding> tell() const;
 

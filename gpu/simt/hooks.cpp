@@ -9,12 +9,12 @@
 namespace {
 
 using tandem::simt::touch;
-using tandem::simt::watching;
+using tandem::simt::watching_here;
 
 [[gnu::always_inline]] inline void access(void const* p, std::size_t bytes, touch how, void const* pc) {
-  if (watching != nullptr)
-    watching->access(reinterpret_cast<std::uintptr_t>(p), static_cast<unsigned>(bytes), how,
-                     reinterpret_cast<std::uintptr_t>(pc));
+  if (auto* const monitor = watching_here())
+    monitor->access(reinterpret_cast<std::uintptr_t>(p), static_cast<unsigned>(bytes), how,
+                    reinterpret_cast<std::uintptr_t>(pc));
 }
 
 // What the compiler merged or knows no alignment of: on a GPU these are several accesses.
@@ -38,7 +38,8 @@ void tandem_simt_func_entry(void*) {}
 void tandem_simt_func_exit() {}
 
 void tandem_simt_block() {
-  if (watching != nullptr) watching->enter_block(reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)));
+  if (auto* const monitor = watching_here())
+    monitor->enter_block(reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)));
 }
 
 void tandem_simt_read1(void* p) { access(p, 1, touch::load, __builtin_return_address(0)); }
@@ -83,12 +84,12 @@ namespace tandem::simt {
 void note_atomic(void const* p, unsigned bytes, void const* pc) { access(p, bytes, touch::atomic, pc); }
 
 void note_fence() {
-  if (watching != nullptr) watching->fence();
+  if (auto* const monitor = watching_here()) monitor->fence();
 }
 
 void copy_async(void* to, void const* from, unsigned bytes, unsigned from_source) {
-  if (watching != nullptr) {
-    watching->copy_async(to, from, bytes, from_source, reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)));
+  if (auto* const monitor = watching_here()) {
+    monitor->copy_async(to, from, bytes, from_source, reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)));
     return;
   }
   std::memset(to, 0, bytes);
@@ -96,18 +97,19 @@ void copy_async(void* to, void const* from, unsigned bytes, unsigned from_source
 }
 
 void commit_async() {
-  if (watching != nullptr) watching->commit_async();
+  if (auto* const monitor = watching_here()) monitor->commit_async();
 }
 
 void wait_async(unsigned groups) {
-  if (watching != nullptr) watching->wait_async(groups);
+  if (auto* const monitor = watching_here()) monitor->wait_async(groups);
 }
 
 void fetch_texture(linear_texture_data const& texture, std::int64_t i, unsigned bytes, void* to) {
   std::memset(to, 0, bytes);
   if (i < 0 || static_cast<std::size_t>(i) >= texture.count) return;
   auto const* const from = static_cast<char const*>(texture.data) + i * bytes;
-  if (watching != nullptr) watching->fetch(from, bytes, reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)));
+  if (auto* const monitor = watching_here())
+    monitor->fetch(from, bytes, reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)));
   std::memcpy(to, from, bytes);
 }
 

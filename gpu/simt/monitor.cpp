@@ -11,11 +11,18 @@
 
 namespace tandem::simt {
 
-constinit thread_local monitor* watching = nullptr;
+monitor* watching = nullptr;
+std::atomic<std::uintptr_t> watched_stack = 0, watched_stack_bytes = 0;
 
 namespace {
 
 constexpr std::size_t near_by = 4096;  // bytes: an access this close to an operand is told as one beside it
+
+void watch(monitor* by, std::uintptr_t stack, std::size_t bytes) {
+  watching = by;
+  watched_stack.store(stack, std::memory_order_relaxed);
+  watched_stack_bytes.store(bytes, std::memory_order_relaxed);
+}
 
 std::uintptr_t number(void const* p) { return reinterpret_cast<std::uintptr_t>(p); }
 
@@ -107,11 +114,11 @@ void monitor::resume(running_thread const& thread) {
   me().waits_at = 0;
   order_.resume(thread.thread);
   if (options_.count) trace_.start_lane(thread.lane);
-  watching = this;
+  watch(this, stack_, stack_bytes_);
 }
 
 void monitor::wait_for_block(void const* pc) {
-  watching = nullptr;
+  watch(nullptr, 0, 0);
   me().waits_at = number(pc);
   me().waits_for_warp = false;
   if (barrier_ == 0) barrier_ = number(pc), barrier_thread_ = thread_index;
@@ -120,7 +127,7 @@ void monitor::wait_for_block(void const* pc) {
 }
 
 void monitor::wait_for_warp(std::uint32_t mask, bool exchanges, void const* pc) {
-  watching = nullptr;
+  watch(nullptr, 0, 0);
   me().waits_at = number(pc);
   me().waits_for_warp = true;
   if (!options_.check) return;
@@ -145,7 +152,7 @@ void monitor::shuffle_from_outside(unsigned source, void const* pc) {
 }
 
 void monitor::exit_thread() {
-  watching = nullptr;
+  watch(nullptr, 0, 0);
   live_[thread_.warp] &= ~(1u << thread_.lane);
   ++exited_;
   me().copies.clear();
@@ -257,7 +264,7 @@ monitor::region* monitor::find_operand(std::uintptr_t address, unsigned bytes, t
 
 void monitor::end_thread() {
   abandoned_ = true;
-  watching = nullptr;
+  watch(nullptr, 0, 0);
   abandon_thread();
 }
 
@@ -373,18 +380,17 @@ void monitor::stray(std::uintptr_t address, unsigned bytes, touch how, std::uint
                ? fmt::format("the {} bytes of dynamic shared memory that were launched", r.bytes)
                : std::string("the shared arrays");
   };
-  if (options_.check) {
-    if (past != nullptr && (below == nullptr || address - (past->begin + past->bytes) <= below->begin - address ||
-                            address < past->begin + past->bytes))
-      note(past->space == space::operand ? defect::outside_operands : defect::outside_shared, pc, 0,
-           [&] { return what("end past", address + bytes - past->begin - past->bytes, name_of(*past)); });
-    else if (below != nullptr)
-      note(below->space == space::operand ? defect::below_operand : defect::outside_shared, pc, 0,
-           [&] { return what("begin below", below->begin - address, name_of(*below)); });
-    else
-      note(defect::outside_operands, pc, 0,
-           [&] { return fmt::format("{} {} bytes that no operand is near", verb(how), bytes); });
-  }
+  // Told also where nothing is checked: the thread ends, and what it would have done is not counted.
+  if (past != nullptr && (below == nullptr || address - (past->begin + past->bytes) <= below->begin - address ||
+                          address < past->begin + past->bytes))
+    note(past->space == space::operand ? defect::outside_operands : defect::outside_shared, pc, 0,
+         [&] { return what("end past", address + bytes - past->begin - past->bytes, name_of(*past)); });
+  else if (below != nullptr)
+    note(below->space == space::operand ? defect::below_operand : defect::outside_shared, pc, 0,
+         [&] { return what("begin below", below->begin - address, name_of(*below)); });
+  else
+    note(defect::outside_operands, pc, 0,
+         [&] { return fmt::format("{} {} bytes that no operand is near", verb(how), bytes); });
   end_thread();
 }
 

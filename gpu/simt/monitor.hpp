@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -185,8 +186,18 @@ class monitor final : public monitor_events {
   std::array<meeting, 32> meetings_ = {};  // where lanes wait for others of their warp
 };
 
-/// The monitor of the kernel's thread that runs; nullptr outside kernels and without a session. Of each system thread
-/// its own: the code around a kernel's launch is instrumented, too, and may run on another one meanwhile.
-[[gnu::tls_model("initial-exec")]] extern constinit thread_local monitor* watching;
+/// The monitor of the kernel's thread that runs; nullptr outside kernels and without a session.
+extern monitor* watching;
+/// The stack that this thread runs on, of no bytes where `watching` is nullptr.
+extern std::atomic<std::uintptr_t> watched_stack, watched_stack_bytes;
+
+/// `watching`, where the caller runs on that stack. Another system thread does not: it may be in instrumented code,
+/// too, around a launch that waits for the session's end. A thread_local pointer would take longer than all else in a
+/// hook.
+[[gnu::always_inline]] inline monitor* watching_here() {
+  auto const here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  auto const above = here - watched_stack.load(std::memory_order_relaxed);
+  return above < watched_stack_bytes.load(std::memory_order_relaxed) ? watching : nullptr;
+}
 
 }  // namespace tandem::simt

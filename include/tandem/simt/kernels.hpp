@@ -28,7 +28,8 @@ std::vector<operand> operands_of(axpy_problem const& p);
 enum class sampling { classes, all };
 
 /// What the row's accesses to this problem cost. The row is one of `checked_kernels()` or `gpu.` with the same rest.
-/// Throws errc::unknown_kernel, errc::unsupported and errc::unavailable as gemm does.
+/// Throws errc::unknown_kernel, errc::unsupported and errc::unavailable as gemm does, and kernel_defect where the row
+/// leaves its operands.
 counts count_accesses(std::string_view row, problem const& p, sampling blocks = sampling::classes);
 
 }  // namespace tandem::simt

@@ -122,7 +122,7 @@ struct block_class {
 };
 
 struct session_options {
-  bool check = true;   ///< look for defects
+  bool check = true;   ///< look for defects; if not, only accesses that nothing is there for are found
   bool count = false;  ///< count accesses
   std::vector<operand> operands = {};
   /// The blocks of a launch to run, with this grid and block size; unset or empty: all of them.
