@@ -13,7 +13,8 @@
 #define __constant__ const  // of what the source initialises; the compiler knows that no thread writes it
 // __noinline__ is no macro: libstdc++ spells an attribute so. __attribute__((noinline)) is for both compilers.
 #ifdef TANDEM_SIMT_INSTRUMENTED
-#define __shared__ static __attribute__((section("tandem_shared")))
+// `used`: or the compiler puts zeros in place of the loads from what nobody writes.
+#define __shared__ static __attribute__((section("tandem_shared"), used))
 // A function that stands for one operation of the hardware: its own accesses are not the kernel's.
 #define TANDEM_SIMT_OPERATION __attribute__((noinline, no_sanitize("thread", "coverage")))
 // The calls of two branches stay two calls: a session tells them apart.
