@@ -295,8 +295,8 @@ void monitor::report(clash found, stamp const& other, region& r, std::uintptr_t 
     return;
   }
   auto const who = [&] {
-    return order_.in_another_block(other) ? std::string("a thread of another block")
-           : other.is(stamp::several_warps) || other.is(stamp::several_lanes)
+    return order_.by_another_block(other) ? std::string("a thread of another block")
+           : other.is(stamp::several_warps) || !std::has_single_bit(other.lanes)
                ? std::string("several threads")
                : fmt::format("thread {}", simt::describe(block_size, other.thread));
   };
