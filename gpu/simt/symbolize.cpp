@@ -53,6 +53,15 @@ debug_information& all_debug_information() {
   return one;
 }
 
+// The index of addresses is the fast way, but clang leaves out a file's first functions if nothing is inlined into them.
+Dwarf_Die* unit_of(Dwfl_Module* module, Dwarf_Addr address, Dwarf_Addr& bias) {
+  auto* unit = dwfl_module_addrdie(module, address, &bias);
+  if (unit != nullptr) return unit;
+  do unit = dwfl_module_nextcu(module, unit, &bias);
+  while (unit != nullptr && dwarf_haspc(unit, address - bias) <= 0);
+  return unit;
+}
+
 std::string name_of(Dwarf_Die* die) {
   Dwarf_Attribute attribute;
   char const* const name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attribute));
@@ -94,12 +103,13 @@ std::vector<place> lines_of(void const* pc) {
   auto* const module = all_debug_information().module_of(address);
   if (module == nullptr) return {};
   Dwarf_Addr bias = 0;
-  auto* const unit = dwfl_module_addrdie(module, address, &bias);
-  auto* const line = dwfl_module_getsrc(module, address);
-  if (unit == nullptr || line == nullptr) return {};
+  auto* const unit = unit_of(module, address, bias);
+  auto* const line = unit == nullptr ? nullptr : dwarf_getsrc_die(unit, address - bias);
+  if (line == nullptr) return {};
 
   place here;
-  here.file = file_name(dwfl_lineinfo(line, nullptr, &here.line, nullptr, nullptr, nullptr));
+  here.file = file_name(dwarf_linesrc(line, nullptr, nullptr));
+  dwarf_lineno(line, &here.line);
   std::vector<place> lines;
   Dwarf_Files* files = nullptr;
   std::size_t file_count = 0;
