@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include <fmt/format.h>
+#include <link.h>
 
 #include "gpu/simt/symbolize.hpp"
 
@@ -71,6 +72,8 @@ void monitor::set_shared_arrays(shared_image const* image) {
 
 std::vector<block_class> monitor::begin_launch(kernel_launch const& launch, unsigned char const* arena) {
   kernel_ = launch.kernel;
+  arguments_ = launch.arguments;
+  argument_bytes_ = launch.argument_bytes;
   thread_count_ = launch.block.x * launch.block.y * launch.block.z;
   set_shared_arrays(launch.image);
   auto& dynamic = regions_[1];
@@ -190,13 +193,26 @@ void monitor::end_block() {
 
 void monitor::end_launch() { kernel_ = nullptr; }
 
-bool monitor::is_built_in_variable(std::uintptr_t address) {
+bool monitor::is_built_in_variable(std::uintptr_t address) const {
+  if (address - number(arguments_) < argument_bytes_) return true;
   for (auto const* index : {&thread_index, &block_index, &block_size, &grid_size})
     if (address - number(index) < sizeof *index) return true;
   return false;
 }
 
 void monitor::set_range(std::size_t i) {
+// Whether it lies in what a program's file holds and nobody writes: `__constant__` tables, strings, virtual functions.
+bool monitor::is_constant(std::uintptr_t address) {
+  auto const holds = [](dl_phdr_info* object, std::size_t, void* wanted) {
+    auto const at = *static_cast<std::uintptr_t const*>(wanted) - object->dlpi_addr;
+    return static_cast<int>(std::any_of(object->dlpi_phdr, object->dlpi_phdr + object->dlpi_phnum, [&](auto const& part) {
+      return ((part.p_type == PT_LOAD && (part.p_flags & PF_W) == 0) || part.p_type == PT_GNU_RELRO) &&
+             at - part.p_vaddr < part.p_memsz;
+    }));
+  };
+  return dl_iterate_phdr(holds, &address) != 0;
+}
+
   auto const& r = regions_[i];
   ranges_[i] = {r.begin, r.bytes, r.space == space::operand && !r.writable && r.stride_bytes == r.line_bytes};
 }
