@@ -219,12 +219,67 @@ TEST_CASE("a session without operands, and one that only counts") {
     REQUIRE(found.size() == 1);
     CHECK(found[0].kind == defect::outside_operands);
   }
+  {
+    // A count without the threads that were stopped is none, and says so.
+    session watched({.check = false, .count = true});
+    planted::run_right_kernel(all.operands());
+    CHECK(watched.findings().size() == 1);
+  }
   session watched({.check = false, .count = true, .operands = all.watched()});
   planted::run_right_kernel(all.operands());
   CHECK(watched.findings().empty());
   CHECK(watched.counts().launches == 1);
   CHECK(watched.counts().blocks_run == 9);
   CHECK(all.is_product());
+}
+
+TEST_CASE("a session within a session: each sees its own launches") {
+  planted_kernel const p{.name = "plain_copy", .kernel = nullptr, .grid = {}, .block = {}};
+  memory const all(p);
+  session outer({});
+  {
+    session inner({});
+    planted::run_plain_copy(all.operands());
+    CHECK(inner.findings().size() == 1);
+  }
+  CHECK(outer.findings().empty());
+  planted::run_plain_copy(all.operands());
+  CHECK(outer.findings().size() == 1);
+}
+
+TEST_CASE("the line of an access in a function that nothing is inlined into") {
+  planted_kernel const p{.name = "plain_copy", .kernel = nullptr, .grid = {}, .block = {}};
+  memory const all(p);
+  session watched({});
+  planted::run_plain_copy(all.operands());
+  auto const found = watched.findings();
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].where.file == "tests/simt/another.cpp");
+  CHECK(found[0].where.line != 0);
+}
+
+TEST_CASE("arguments as large as a launch takes") {
+  planted_kernel const p{.name = "large_argument", .kernel = nullptr, .grid = {}, .block = {}};
+  memory const all(p);
+  session watched({.operands = all.watched()});
+  planted::run_large_argument(all.operands());
+  CHECK(watched.findings().empty());
+  CHECK(all.operands().c[0] == 0);
+  CHECK(all.operands().c[1] == 1);
+}
+
+TEST_CASE("counts after a launch that threw are those of the next one") {
+  auto const& p = *std::ranges::find(planted::kernels(), std::string_view("half_at_barrier_half_at_shuffle"),
+                                     [](planted_kernel const& k) { return std::string_view(k.name); });
+  memory const all(p);
+  session watched({.count = true, .operands = all.watched()});
+  CHECK_THROWS_AS(planted::run(p, all.operands()), tandem::error);
+  auto const before = watched.counts();
+  planted::run_plain_copy(all.operands());
+  auto const after = watched.counts();
+  CHECK(after[access_kind::global_load].requests - before[access_kind::global_load].requests == 1);
+  CHECK(after[access_kind::global_load].lanes - before[access_kind::global_load].lanes == 32);
+  CHECK(after[access_kind::global_store].requests - before[access_kind::global_store].requests == 1);
 }
 
 TEST_CASE("findings name the kernel, both accesses and how often") {

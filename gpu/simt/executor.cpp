@@ -93,7 +93,7 @@ void for_each_lane(std::uint32_t lanes, F const& f) {
 class executor {
  public:
   std::recursive_mutex& mutex() { return mutex_; }
-  void watch_with(monitor_events* monitor) { monitor_ = monitor; }
+  monitor_events* watch_with(monitor_events* monitor) { return std::exchange(monitor_, monitor); }
 
   void run(kernel_launch const& launch) {
     std::lock_guard const lock(mutex_);
@@ -402,7 +402,7 @@ void* dynamic_arena() { return the_executor().arena(); }
 
 std::recursive_mutex& executor_mutex() { return the_executor().mutex(); }
 
-void watch_with(monitor_events* monitor) { the_executor().watch_with(monitor); }
+monitor_events* watch_with(monitor_events* monitor) { return the_executor().watch_with(monitor); }
 
 void abandon_thread() { the_executor().abandon_thread(); }
 

@@ -84,6 +84,7 @@ std::vector<block_class> monitor::begin_launch(kernel_launch const& launch, unsi
   threads_.assign(thread_count_, {});
   live_.resize((thread_count_ + 31) / 32);
   order_.begin_launch();
+  trace_.clear();  // of a launch that threw
   counter_.begin_launch(kernel_, std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z);
   return options_.sample ? options_.sample(launch.grid, launch.block) : std::vector<block_class>();
 }
@@ -200,7 +201,6 @@ bool monitor::is_built_in_variable(std::uintptr_t address) const {
   return false;
 }
 
-void monitor::set_range(std::size_t i) {
 // Whether it lies in what a program's file holds and nobody writes: `__constant__` tables, strings, virtual functions.
 bool monitor::is_constant(std::uintptr_t address) {
   auto const holds = [](dl_phdr_info* object, std::size_t, void* wanted) {
@@ -213,6 +213,7 @@ bool monitor::is_constant(std::uintptr_t address) {
   return dl_iterate_phdr(holds, &address) != 0;
 }
 
+void monitor::set_range(std::size_t i) {
   auto const& r = regions_[i];
   ranges_[i] = {r.begin, r.bytes, r.space == space::operand && !r.writable && r.stride_bytes == r.line_bytes};
 }
@@ -365,7 +366,7 @@ void monitor::stray(std::uintptr_t address, unsigned bytes, touch how, std::uint
   for (auto const& r : regions_) {
     if (r.begin == 0) continue;
     auto const end = r.begin + r.bytes;
-    if (address < r.begin && r.begin - address <= near_by && (below == nullptr || r.begin < below->begin)) below = &r;
+    if (address < r.begin && r.bytes != 0 && r.begin - address <= near_by && (below == nullptr || r.begin < below->begin)) below = &r;
     if (address + bytes > end && address - r.begin <= r.bytes + near_by && (past == nullptr || r.begin > past->begin))
       past = &r;
   }
@@ -375,18 +376,17 @@ void monitor::stray(std::uintptr_t address, unsigned bytes, touch how, std::uint
                ? fmt::format("the {} bytes of dynamic shared memory that were launched", r.bytes)
                : std::string("the shared arrays");
   };
-  if (options_.check) {
-    if (past != nullptr && (below == nullptr || address - (past->begin + past->bytes) <= below->begin - address ||
-                            address < past->begin + past->bytes))
-      note(past->space == space::operand ? defect::outside_operands : defect::outside_shared, pc, 0,
-           [&] { return what("end past", address + bytes - past->begin - past->bytes, name_of(*past)); });
-    else if (below != nullptr)
-      note(below->space == space::operand ? defect::below_operand : defect::outside_shared, pc, 0,
-           [&] { return what("begin below", below->begin - address, name_of(*below)); });
-    else
-      note(defect::outside_operands, pc, 0,
-           [&] { return fmt::format("{} {} bytes that no operand is near", verb(how), bytes); });
-  }
+  // Noted also by a session that only counts: what the thread would have done is missing from its counts and results.
+  if (past != nullptr && (below == nullptr || address - (past->begin + past->bytes) <= below->begin - address ||
+                          address < past->begin + past->bytes))
+    note(past->space == space::operand ? defect::outside_operands : defect::outside_shared, pc, 0,
+         [&] { return what("end past", address + bytes - past->begin - past->bytes, name_of(*past)); });
+  else if (below != nullptr)
+    note(below->space == space::operand ? defect::below_operand : defect::outside_shared, pc, 0,
+         [&] { return what("begin below", below->begin - address, name_of(*below)); });
+  else
+    note(defect::outside_operands, pc, 0,
+         [&] { return fmt::format("{} {} bytes that no operand is near", verb(how), bytes); });
   end_thread();
 }
 

@@ -50,8 +50,8 @@ class monitor_events {
 /// Held by whoever launches, for the launch, or by a session for its life.
 std::recursive_mutex& executor_mutex();
 
-/// The monitor of the launches to come, nullptr for none. The mutex must be held.
-void watch_with(monitor_events* monitor);
+/// The monitor of the launches to come, nullptr for none; the one before. The mutex must be held.
+monitor_events* watch_with(monitor_events* monitor);
 
 /// Ends the running thread where it stands; the others go on as if it had exited.
 [[noreturn]] void abandon_thread();

@@ -13,11 +13,11 @@ session::session(session_options options) {
     executor_mutex().unlock();
     throw;
   }
-  watch_with(monitor_.get());
+  before_ = watch_with(monitor_.get());
 }
 
 session::~session() {
-  watch_with(nullptr);
+  watch_with(before_);
   executor_mutex().unlock();
 }
 

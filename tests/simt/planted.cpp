@@ -99,6 +99,7 @@ constexpr planted_kernel all[] = {
     {"histogram_not_zeroed", histogram_not_zeroed, one, two_warps},
     {"half_of_a_float4_written", half_of_a_float4_written, one, warp},
     {"one_byte_not_written", one_byte_not_written, one, two_warps},
+    {"never_written", never_written, one, two_warps},
 
     {"past_last_row", past_last_row, tiles, square},
     {"past_k", past_k, {3, 1, 1}, square},
@@ -106,7 +107,6 @@ constexpr planted_kernel all[] = {
     {"reads_gap_between_rows", reads_gap_between_rows, {3, 1, 1}, {36, 1, 1}, 0, 40, 36, 20, 5},
     {"writes_gap_between_rows", writes_gap_between_rows, {3, 1, 1}, two_warps, 0, 40, 36, 20, 5},
     {"reads_gap_between_columns", reads_gap_between_columns, one, {36, 3, 1}, 0, 40, 36, 20, 5},
-    {"never_written", never_written, one, two_warps},
     {"float4_leaves_operand", float4_leaves_operand, {2, 1, 1}, warp, 0, 5, 36, 26},
     {"float4_leaves_row", float4_leaves_row, one, {5, 4, 1}, 0, 40, 36, 18, 6},
     {"misaligned_by_ld", misaligned_by_ld, one, {1, 4, 1}, 0, 40, 36, 20, 1},

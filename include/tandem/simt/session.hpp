@@ -121,8 +121,10 @@ struct session_options {
 };
 
 class monitor;
+class monitor_events;
 
-/// One at a time a process: a second one's constructor, like a launch of another thread, waits until the first ends.
+/// One thread's at a time: another thread's constructor, like its launches, waits until this one ends. Of sessions
+/// within sessions the innermost watches.
 class session {
  public:
   explicit session(session_options options);
@@ -136,6 +138,7 @@ class session {
 
  private:
   std::unique_ptr<monitor> monitor_;
+  monitor_events* before_ = nullptr;
 };
 
 }  // namespace tandem::simt
