@@ -62,6 +62,27 @@ Dwarf_Die* unit_of(Dwfl_Module* module, Dwarf_Addr address, Dwarf_Addr& bias) {
   return unit;
 }
 
+// An access that the compiler made of those of several branches has line 0; code is in the order of the source, so that
+// the last of the branches stands before it.
+int line_at_or_before(Dwarf_Die* unit, Dwarf_Line* line) {
+  int number = 0;
+  dwarf_lineno(line, &number);
+  if (number != 0) return number;
+  Dwarf_Lines* all = nullptr;
+  std::size_t count = 0;
+  Dwarf_Addr address = 0;
+  dwarf_lineaddr(line, &address);
+  dwarf_getsrclines(unit, &all, &count);
+  for (std::size_t i = 0; i < count; ++i) {
+    auto* const row = dwarf_onesrcline(all, i);
+    Dwarf_Addr at = 0;
+    int candidate = 0;
+    if (dwarf_lineaddr(row, &at) != 0 || at > address) break;
+    if (dwarf_lineno(row, &candidate) == 0 && candidate != 0) number = candidate;
+  }
+  return number;
+}
+
 std::string name_of(Dwarf_Die* die) {
   Dwarf_Attribute attribute;
   char const* const name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attribute));
@@ -109,7 +130,7 @@ std::vector<place> lines_of(void const* pc) {
 
   place here;
   here.file = file_name(dwarf_linesrc(line, nullptr, nullptr));
-  dwarf_lineno(line, &here.line);
+  here.line = line_at_or_before(unit, line);
   std::vector<place> lines;
   Dwarf_Files* files = nullptr;
   std::size_t file_count = 0;

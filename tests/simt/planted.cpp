@@ -123,6 +123,7 @@ constexpr planted_kernel all[] = {
     {"odd_arrays", odd_arrays, one, warp},
     {"past_odd_array", past_odd_array, one, {8, 1, 1}},
     {"null_pointer", null_pointer, one, warp},
+    {"past_array_in_a_case", past_array_in_a_case, one, warp},
     {"wild_pointer", wild_pointer, one, warp},
     {"one_thread_strays", one_thread_strays, one, two_warps},
     {"copies_structures", copies_structures, one, warp},
