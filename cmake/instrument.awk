@@ -1,6 +1,6 @@
 # Turns clang's assembly of an instrumented kernel file into what a session watches: the sanitizers' functions under
 # names of our own, and after each `__shared__` array a gap and a line in the list of arrays.
-BEGIN { gap = 1024; arrays = 0; shared = 0 }
+BEGIN { gap = 8192; arrays = 0; shared = 0 }
 {
   gsub(/__tsan_/, "tandem_simt_")
   gsub(/__sanitizer_cov_trace_pc/, "tandem_simt_block")

@@ -232,12 +232,39 @@ TEST_CASE("a session without operands, and one that only counts") {
     REQUIRE(found.size() == 1);
     CHECK(found[0].kind == defect::outside_operands);
   }
+  {
+    // A count without the threads that were stopped is none, and says so.
+    session watched({.check = false, .count = true});
+    planted::run_right_kernel(all.operands());
+    CHECK(watched.findings().size() == 1);
+  }
   session watched({.check = false, .count = true, .operands = all.watched()});
   planted::run_right_kernel(all.operands());
   CHECK(watched.findings().empty());
   CHECK(watched.counts().launches == 1);
   CHECK(watched.counts().blocks_run == 9);
   CHECK(all.is_product());
+}
+
+TEST_CASE("the line of an access in a function that nothing is inlined into") {
+  planted_kernel const p{.name = "plain_copy", .kernel = nullptr, .grid = {}, .block = {}};
+  memory const all(p);
+  session watched({});
+  planted::run_plain_copy(all.operands());
+  auto const found = watched.findings();
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].where.file == "tests/simt/another.cpp");
+  CHECK(found[0].where.line != 0);
+}
+
+TEST_CASE("arguments as large as a launch takes") {
+  planted_kernel const p{.name = "large_argument", .kernel = nullptr, .grid = {}, .block = {}};
+  memory const all(p);
+  session watched({.operands = all.watched()});
+  planted::run_large_argument(all.operands());
+  CHECK(watched.findings().empty());
+  CHECK(all.operands().c[0] == 0);
+  CHECK(all.operands().c[1] == 1);
 }
 
 TEST_CASE("a launch that failed leaves nothing in the counts of the next") {

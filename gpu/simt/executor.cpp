@@ -28,8 +28,9 @@ namespace {
 
 namespace context = boost::context;
 
-// Far more than a kernel's frame takes, also with a sanitizer's redzones; pages that are not touched cost nothing.
-constexpr std::size_t stack_bytes = 256 * 1024;
+// CUDA gives a thread up to 512 KiB of memory of its own; the rest is for what a kernel calls, and a sanitizer's
+// redzones. Pages that are not touched cost nothing.
+constexpr std::size_t stack_bytes = 768 * 1024;
 constexpr unsigned warp_size = 32;
 
 struct fiber {

@@ -60,6 +60,9 @@ void tandem_simt_unaligned_write2(void* p) { access_parts(p, 2, touch::store, __
 void tandem_simt_unaligned_write4(void* p) { access_parts(p, 4, touch::store, __builtin_return_address(0)); }
 void tandem_simt_unaligned_write8(void* p) { access_parts(p, 8, touch::store, __builtin_return_address(0)); }
 void tandem_simt_unaligned_write16(void* p) { access_parts(p, 16, touch::store, __builtin_return_address(0)); }
+// Of an object with virtual functions.
+void tandem_simt_vptr_read(void** p) { access(p, sizeof *p, touch::load, __builtin_return_address(0)); }
+void tandem_simt_vptr_update(void** p, void*) { access(p, sizeof *p, touch::store, __builtin_return_address(0)); }
 
 // A copy or fill that the compiler made one call of.
 void* tandem_simt_memmove(void* to, void const* from, std::size_t bytes) {

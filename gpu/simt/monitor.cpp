@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include <fmt/format.h>
+#include <link.h>
 
 #include "gpu/simt/symbolize.hpp"
 
@@ -80,6 +81,8 @@ void monitor::set_shared_arrays(shared_image const* image) {
 
 std::vector<block_class> monitor::begin_launch(kernel_launch const& launch, unsigned char const* arena) {
   kernel_ = launch.kernel;
+  arguments_ = launch.arguments;
+  argument_bytes_ = launch.argument_bytes;
   thread_count_ = launch.block.x * launch.block.y * launch.block.z;
   set_shared_arrays(launch.image);
   auto& dynamic = regions_[1];
@@ -90,7 +93,7 @@ std::vector<block_class> monitor::begin_launch(kernel_launch const& launch, unsi
   threads_.assign(thread_count_, {});
   live_.resize((thread_count_ + 31) / 32);
   order_.begin_launch();
-  trace_.flush([](warp_request const&) {});  // what a launch left that threw
+  trace_.clear();  // of a launch that threw
   counter_.begin_launch(kernel_, std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z);
   return options_.sample ? options_.sample(launch.grid, launch.block) : std::vector<block_class>();
 }
@@ -206,10 +209,23 @@ void monitor::end_block() {
 
 void monitor::end_launch() { kernel_ = nullptr; }
 
-bool monitor::is_built_in_variable(std::uintptr_t address) {
+bool monitor::is_built_in_variable(std::uintptr_t address) const {
+  if (address - number(arguments_) < argument_bytes_) return true;
   for (auto const* index : {&thread_index, &block_index, &block_size, &grid_size})
     if (address - number(index) < sizeof *index) return true;
   return false;
+}
+
+// Whether it lies in what a program's file holds and nobody writes: `__constant__` tables, strings, virtual functions.
+bool monitor::is_constant(std::uintptr_t address) {
+  auto const holds = [](dl_phdr_info* object, std::size_t, void* wanted) {
+    auto const at = *static_cast<std::uintptr_t const*>(wanted) - object->dlpi_addr;
+    return static_cast<int>(std::any_of(object->dlpi_phdr, object->dlpi_phdr + object->dlpi_phnum, [&](auto const& part) {
+      return ((part.p_type == PT_LOAD && (part.p_flags & PF_W) == 0) || part.p_type == PT_GNU_RELRO) &&
+             at - part.p_vaddr < part.p_memsz;
+    }));
+  };
+  return dl_iterate_phdr(holds, &address) != 0;
 }
 
 void monitor::set_range(std::size_t i) {
@@ -314,8 +330,8 @@ void monitor::report(clash found, stamp const& other, region& r, std::uintptr_t 
     return;
   }
   auto const who = [&] {
-    return order_.in_another_block(other) ? std::string("a thread of another block")
-           : other.is(stamp::several_warps) || other.is(stamp::several_lanes)
+    return order_.by_another_block(other) ? std::string("a thread of another block")
+           : other.is(stamp::several_warps) || !std::has_single_bit(other.lanes)
                ? std::string("several threads")
                : fmt::format("thread {}", simt::describe(block_size, other.thread));
   };
@@ -370,7 +386,7 @@ void monitor::stray(std::uintptr_t address, unsigned bytes, touch how, std::uint
   for (auto const& r : regions_) {
     if (r.begin == 0) continue;
     auto const end = r.begin + r.bytes;
-    if (address < r.begin && r.begin - address <= near_by && (below == nullptr || r.begin < below->begin)) below = &r;
+    if (address < r.begin && r.bytes != 0 && r.begin - address <= near_by && (below == nullptr || r.begin < below->begin)) below = &r;
     if (address + bytes > end && address - r.begin <= r.bytes + near_by && (past == nullptr || r.begin > past->begin))
       past = &r;
   }
@@ -380,7 +396,7 @@ void monitor::stray(std::uintptr_t address, unsigned bytes, touch how, std::uint
                ? fmt::format("the {} bytes of dynamic shared memory that were launched", r.bytes)
                : std::string("the shared arrays");
   };
-  // Told also where nothing is checked: the thread ends, and what it would have done is not counted.
+  // Noted also by a session that only counts: what the thread would have done is missing from its counts and results.
   if (past != nullptr && (below == nullptr || address - (past->begin + past->bytes) <= below->begin - address ||
                           address < past->begin + past->bytes))
     note(past->space == space::operand ? defect::outside_operands : defect::outside_shared, pc, 0,

@@ -58,7 +58,11 @@ class monitor final : public monitor_events {
     auto r = static_cast<std::size_t>(likely);
     if (!ranges_[r].contains(address, bytes)) [[unlikely]] {
       if (is_built_in_variable(address)) return;
-      r = find_or_stray(address, bytes, how, pc);
+      r = find(address, bytes);
+      if (r == nowhere) {
+        if (how == touch::load && is_constant(address)) return;
+        stray(address, bytes, how, pc);
+      }
       likely = static_cast<std::uint16_t>(r);
     }
     if (options_.check && (how != touch::load || (address & (bytes - 1)) != 0 || !is_plain_load(r, address, bytes)))
@@ -121,7 +125,9 @@ class monitor final : public monitor_events {
            (r < first_operand && bytes == 4 && regions_[r].shadow.is_plain_load(order_, address - ranges_[r].begin));
   }
   std::size_t find_or_stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
-  static bool is_built_in_variable(std::uintptr_t address);
+  /// Or an argument of the kernel.
+  bool is_built_in_variable(std::uintptr_t address) const;
+  static bool is_constant(std::uintptr_t address);
   void check(region& r, std::uintptr_t address, unsigned bytes, unsigned alignment, touch how, std::uintptr_t pc);
   void mark_in_flight(void* to, unsigned bytes, std::uintptr_t pc, bool on_its_way);
   void set_range(std::size_t i);
@@ -165,7 +171,8 @@ class monitor final : public monitor_events {
   shared_image const* image_ = nullptr;
   std::vector<shared_array> arrays_;  // by address
 
-  void const* kernel_ = nullptr;
+  void const *kernel_ = nullptr, *arguments_ = nullptr;
+  std::size_t argument_bytes_ = 0;
   block_class block_;
   unsigned thread_count_ = 0;
   running_thread thread_ = {};

@@ -1,13 +1,16 @@
 // What is known of each word of shared memory, or of an operand that a kernel writes: who wrote and who read it last,
-// and whether that is ordered before what happens now. Barriers order all threads of a block, operations of a warp
-// its lanes; nothing orders blocks but __threadfence with atomics.
+// and whether that is ordered before what happens now. Barriers order all threads of a block, __syncwarp the lanes of a
+// warp; nothing orders blocks but __threadfence with an atomic operation after it, and one in the block that reads.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bitset>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <vector>
 
 namespace tandem::simt {
 
@@ -16,14 +19,15 @@ struct stamp {
   std::uint32_t epoch = 0;
   std::uint32_t time = 0;
   std::uint32_t pc = 0;  ///< its low half
+  std::uint32_t lanes = 0;   ///< of the thread's warp: its own, and others that touched it unordered, `time` the latest
   std::uint16_t thread = 0;
   std::uint8_t flags = 0;
 
   static constexpr std::uint8_t atomic = 1;
   static constexpr std::uint8_t in_flight = 2;      ///< cp.async has it and was not waited for
-  static constexpr std::uint8_t several_lanes = 4;  ///< lanes of one warp, unordered
-  static constexpr std::uint8_t several_warps = 8;
-  static constexpr std::uint8_t other_block = 16;  ///< a read: another block of this launch has read too
+  static constexpr std::uint8_t several_warps = 4;
+  static constexpr std::uint8_t other_block = 8;  ///< another block of this launch has read, or updated, too
+  static constexpr std::uint8_t over_plain = 16;  ///< an update of what the same block wrote plainly in this launch
   bool is(std::uint8_t flag) const { return (flags & flag) != 0; }
 };
 
@@ -36,11 +40,11 @@ class happened_before {
  public:
   void begin_launch() {
     launch_ = ++now_.epoch;
-    fenced_ = acquired_ = false;
+    releases_.clear();
   }
   void begin_block() {
     block_ = ++now_.epoch;
-    acquired_ = false;
+    fenced_ = acquired_ = false;
     warps_.fill({});
   }
   void block_synced() {
@@ -50,10 +54,14 @@ class happened_before {
   void warp_synced(unsigned warp, std::uint32_t lanes, std::uint32_t live);
   void resume(unsigned thread) {
     now_.thread = static_cast<std::uint16_t>(thread);
+    now_.lanes = std::uint32_t{1} << thread % 32;
     now_.time = warps_[thread / 32].time;
   }
   void fence() { fenced_ = true; }
-  void atomic() { acquired_ = true; }
+  void atomic() {
+    acquired_ = true;
+    if (fenced_) release();
+  }
 
   stamp now(std::uint64_t pc) const {
     stamp s = now_;
@@ -67,15 +75,22 @@ class happened_before {
   bool by_another_block(stamp const& s) const {
     return in_another_block(s) || (s.is(stamp::other_block) && s.epoch >= launch_);
   }
-  bool by_this_warp_now(stamp const& s) const { return s.thread / 32 == now_.thread / 32 && s.time == now_.time; }
+  /// Whether the stamp, as a plain write, stands for this update of the running thread too: it comes right after.
+  bool covers_update(stamp const& s) const {
+    return !s.is(stamp::atomic) && s.epoch == now_.epoch && s.thread == now_.thread && s.time == now_.time;
+  }
+  bool by_this_warp(stamp const& s) const { return s.thread / 32 == now_.thread / 32; }
+  bool is_of_this_thread_now(stamp const& s) const {
+    return by_this_warp(s) && s.time == now_.time && (s.lanes & now_.lanes) != 0;
+  }
 
   /// Whether another thread made the stamp and nothing puts that before now. What another block did to its own memory
   /// is over; what it did to memory of all blocks is ordered only by fences with atomics.
   bool is_unordered(stamp const& s, bool of_all_blocks) const {
-    if (of_all_blocks && by_another_block(s) && !(fenced_ && acquired_)) return true;
+    if (of_all_blocks && by_another_block(s) && !(acquired_ && is_released(s))) return true;
     if (s.epoch != now_.epoch) return false;
     if (s.is(stamp::several_warps)) return true;
-    return (s.thread != now_.thread || s.is(stamp::several_lanes)) && !is_before_in_warp(s);
+    return (s.thread != now_.thread || s.lanes != now_.lanes) && !is_before_in_warp(s);
   }
 
   bool is_before_in_warp(stamp const& s) const;
@@ -88,9 +103,19 @@ class happened_before {
     /// that only some lanes took part in.
     std::shared_ptr<std::array<std::array<std::uint32_t, 32>, 32>> known = {};
   };
+  // A block's last atomic operations after a fence, by which it tells others what was done before: by its threads up to
+  // the barrier before, and by those that have made one since.
+  struct block_release {
+    std::uint32_t block, epoch;
+    std::bitset<1024> threads;
+  };
+  void release();
+  bool is_released(stamp const& s) const;
+
   stamp now_;
   std::uint32_t block_ = 0, launch_ = 0;
-  bool fenced_ = false, acquired_ = false;
+  bool fenced_ = false, acquired_ = false;  // this block has made a fence, an atomic operation
+  std::vector<block_release> releases_;     // of this launch
   std::array<warp_order, 32> warps_ = {};
 };
 
@@ -106,18 +131,18 @@ class shadow {
   shadow(std::size_t bytes, bool of_all_blocks)
       : bytes_(bytes), of_all_blocks_(of_all_blocks), cells_(allocate(bytes / 4 + 1)) {}
 
-  /// Accesses `bytes` at the offset; the first clash, and in `other` who was there.
+  /// Accesses `bytes` at the offset; the first clash, and in `other`, empty before, who was there.
   clash load(happened_before const& order, std::size_t offset, unsigned bytes, std::uint64_t pc, stamp& other) {
     return each(offset, bytes, [&](cell& c) { return load(order, c, pc, other); });
   }
-  /// Whether a load of the word at this offset, a multiple of 4, would find and change nothing: others of its warp, or
-  /// of several warps, have already read since the last barrier what was written before it.
+  /// Whether a load of the word at this offset, a multiple of 4, would find and change nothing: it, or several warps,
+  /// have already read since the last barrier what was written before it.
   bool is_plain_load(happened_before const& order, std::size_t offset) const {
     if (!words_) return false;
     cell const& c = cells_[offset / 4];
     return order.in_this_block(c.write) && !order.in_this_epoch(c.write) && c.write.flags == 0 &&
            order.in_this_epoch(c.read) &&
-           (c.read.is(stamp::several_warps) || (c.read.is(stamp::several_lanes) && order.by_this_warp_now(c.read)));
+           (c.read.is(stamp::several_warps) || order.is_of_this_thread_now(c.read));
   }
   clash store(happened_before const& order, std::size_t offset, unsigned bytes, std::uint64_t pc, bool atomic,
               stamp& other) {
@@ -154,47 +179,63 @@ class shadow {
 
   clash load(happened_before const& order, cell& c, std::uint64_t pc, stamp& other) const {
     clash found = clash::none;
-    if (order.in_this_epoch(c.write) || !order.in_this_block(c.write) || c.write.is(stamp::in_flight)) [[unlikely]] {
+    if (order.in_this_epoch(c.write) || !order.in_this_block(c.write) || c.write.flags != 0) [[unlikely]] {
       if (c.write.is(stamp::in_flight) && order.in_this_block(c.write))
         found = clash::in_flight;
       else if (order.is_unordered(c.write, of_all_blocks_))
         found = clash::write;
       else if (!of_all_blocks_ && !order.in_this_block(c.write))
         found = clash::uninitialised;
-      if (found != clash::none) other = c.write;
+      if (found != clash::none && other.epoch == 0) other = c.write;
     }
-    stamp& r = c.read;
-    std::uint8_t const other_block = of_all_blocks_ && order.by_another_block(r) ? stamp::other_block : 0;
-    if (!order.in_this_epoch(r)) {
-      r = order.now(pc);
-    } else if (!r.is(stamp::several_warps)) {
-      if (order.by_this_warp_now(r)) {
-        if (r.thread != order.now(pc).thread) r.flags |= stamp::several_lanes;
-      } else if (r.thread / 32 != order.now(pc).thread / 32) {
-        r.flags |= stamp::several_warps;
-      } else if (order.is_before_in_warp(r)) {
-        r = order.now(pc);
-      } else if (r.thread != order.now(pc).thread) {
-        r.flags |= stamp::several_lanes;
+    add(order, c.read, pc);
+    return found;
+  }
+
+  // Makes the stamp one of this thread too.
+  void add(happened_before const& order, stamp& s, std::uint64_t pc) const {
+    std::uint8_t const other_block = of_all_blocks_ && order.by_another_block(s) ? stamp::other_block : 0;
+    if (!order.in_this_epoch(s)) {
+      s = order.now(pc);
+    } else if (!order.by_this_warp(s)) {
+      s.flags |= stamp::several_warps;
+    } else if (!s.is(stamp::several_warps)) {
+      auto const mine = order.now(pc);
+      if (s.time != mine.time && order.is_before_in_warp(s)) {
+        s = mine;
+      } else {
+        s.lanes |= mine.lanes;
+        s.time = std::max(s.time, mine.time);
       }
     }
-    r.flags |= other_block;
-    return found;
+    s.flags |= other_block;
   }
 
   clash store(happened_before const& order, cell& c, std::uint64_t pc, bool atomic, stamp& other) const {
     clash found = clash::none;
-    if (c.write.is(stamp::in_flight) && order.in_this_block(c.write)) {
-      found = clash::in_flight, other = c.write;
-    } else if (order.is_unordered(c.write, of_all_blocks_) && !(atomic && c.write.is(stamp::atomic))) {
-      found = clash::write, other = c.write;
+    stamp& w = c.write;
+    stamp first;
+    if (w.is(stamp::in_flight) && order.in_this_block(w)) {
+      found = clash::in_flight, first = w;
+    } else if (order.is_unordered(w, of_all_blocks_) &&
+               !(atomic && w.is(stamp::atomic) && !(w.is(stamp::over_plain) && order.in_another_block(w)))) {
+      found = clash::write, first = w;
     } else if (order.is_unordered(c.read, of_all_blocks_)) {
-      found = clash::read, other = c.read;
-    } else if (!of_all_blocks_ && !order.in_this_block(c.write)) {
+      found = clash::read, first = c.read;
+    } else if (!of_all_blocks_ && !order.in_this_block(w)) {
       found = atomic ? clash::uninitialised : clash::first_write;
     }
-    c.write = order.now(pc);
-    if (atomic) c.write.flags = stamp::atomic;
+    if (other.epoch == 0) other = first;
+    if (!atomic) {
+      w = order.now(pc);
+    } else if (!order.covers_update(w)) {
+      bool const plain = order.in_this_block(w) && (!w.is(stamp::atomic) || w.is(stamp::over_plain));
+      if (w.is(stamp::atomic))
+        add(order, w, pc);  // updates are no clash with each other, but all of them are with a plain access
+      else
+        w = order.now(pc);
+      w.flags |= stamp::atomic | (plain ? stamp::over_plain : 0);
+    }
     return found;
   }
 

@@ -53,6 +53,36 @@ debug_information& all_debug_information() {
   return one;
 }
 
+// The index of addresses is the fast way, but clang leaves out a file's first functions if nothing is inlined into them.
+Dwarf_Die* unit_of(Dwfl_Module* module, Dwarf_Addr address, Dwarf_Addr& bias) {
+  auto* unit = dwfl_module_addrdie(module, address, &bias);
+  if (unit != nullptr) return unit;
+  do unit = dwfl_module_nextcu(module, unit, &bias);
+  while (unit != nullptr && dwarf_haspc(unit, address - bias) <= 0);
+  return unit;
+}
+
+// An access that the compiler made of those of several branches has line 0; code is in the order of the source, so that
+// the last of the branches stands before it.
+int line_at_or_before(Dwarf_Die* unit, Dwarf_Line* line) {
+  int number = 0;
+  dwarf_lineno(line, &number);
+  if (number != 0) return number;
+  Dwarf_Lines* all = nullptr;
+  std::size_t count = 0;
+  Dwarf_Addr address = 0;
+  dwarf_lineaddr(line, &address);
+  dwarf_getsrclines(unit, &all, &count);
+  for (std::size_t i = 0; i < count; ++i) {
+    auto* const row = dwarf_onesrcline(all, i);
+    Dwarf_Addr at = 0;
+    int candidate = 0;
+    if (dwarf_lineaddr(row, &at) != 0 || at > address) break;
+    if (dwarf_lineno(row, &candidate) == 0 && candidate != 0) number = candidate;
+  }
+  return number;
+}
+
 std::string name_of(Dwarf_Die* die) {
   Dwarf_Attribute attribute;
   char const* const name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &attribute));
@@ -94,12 +124,13 @@ std::vector<place> lines_of(void const* pc) {
   auto* const module = all_debug_information().module_of(address);
   if (module == nullptr) return {};
   Dwarf_Addr bias = 0;
-  auto* const unit = dwfl_module_addrdie(module, address, &bias);
-  auto* const line = dwfl_module_getsrc(module, address);
-  if (unit == nullptr || line == nullptr) return {};
+  auto* const unit = unit_of(module, address, bias);
+  auto* const line = unit == nullptr ? nullptr : dwarf_getsrc_die(unit, address - bias);
+  if (line == nullptr) return {};
 
   place here;
-  here.file = file_name(dwfl_lineinfo(line, nullptr, &here.line, nullptr, nullptr, nullptr));
+  here.file = file_name(dwarf_linesrc(line, nullptr, nullptr));
+  here.line = line_at_or_before(unit, line);
   std::vector<place> lines;
   Dwarf_Files* files = nullptr;
   std::size_t file_count = 0;

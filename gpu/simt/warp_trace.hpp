@@ -100,6 +100,23 @@ class warp_trace {
     clear();
   }
 
+  /// Forgets the segment.
+  void clear() {
+    constexpr std::size_t kept = std::size_t{1} << 20;  // addresses; 8 MiB, with up to 4 MiB of records
+    // A kernel without barriers is one segment of any length: its memory is given back.
+    if (addresses_.capacity() > kept || records_.capacity() > kept / 4) {
+      addresses_ = {};
+      records_ = {};
+    }
+    addresses_.clear();
+    records_.assign({{~std::uint64_t{0}, tail, 0}, {0, tail, 0}});  // tail and head
+    runs_.clear();
+    first_run_.fill(none);
+    last_record_.fill(head);
+    lanes_ = 0;
+    at_ = head;
+  }
+
  private:
   // What some lanes did together, in a list ordered as the warp does it. Addresses are not kept here but in each lane's
   // own order, which is also the list's.
@@ -142,22 +159,6 @@ class warp_trace {
     records_.push_back({key, next, 0});
     records_[before].next = made;
     return made;
-  }
-
-  // A kernel without barriers is one segment of any length: its memory is given back.
-  void clear() {
-    constexpr std::size_t kept = std::size_t{1} << 20;  // addresses; 8 MiB, with up to 4 MiB of records
-    if (addresses_.capacity() > kept || records_.capacity() > kept / 4) {
-      addresses_ = {};
-      records_ = {};
-    }
-    addresses_.clear();
-    records_.assign({{~std::uint64_t{0}, tail, 0}, {0, tail, 0}});  // tail and head
-    runs_.clear();
-    first_run_.fill(none);
-    last_record_.fill(head);
-    lanes_ = 0;
-    at_ = head;
   }
 
   std::vector<record> records_;

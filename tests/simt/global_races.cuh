@@ -114,4 +114,68 @@ __global__ void halves_of_a_word(operands g) {
   reinterpret_cast<short*>(g.c)[threadIdx.x] = static_cast<short>(threadIdx.x);
 }
 
+// The block that sets C to zero adds to it too.
+__global__ void one_block_writes_zero(operands g) {
+  int const t = threadIdx.x;
+  if (blockIdx.x == 0) g.c[t] = 0;
+  __syncthreads();
+  // BUG: race in global memory, block (1, 0, 0), thread (0, 0, 0)
+  atomicAdd(&g.c[t], g.a[t]);
+}
+
+__global__ void reads_what_all_blocks_update(operands g) {
+  int const t = threadIdx.x;
+  // BUG: race in global memory, block (1, 0, 0), thread (0, 0, 0)
+  atomicAdd(&g.c[t], g.a[t]);
+  // BUG: race in global memory, block (1, 0, 0), thread (0, 0, 0)
+  if (g.c[t] < 0) g.c[32 + 32 * blockIdx.x + t] = 1;
+}
+
+// The last block adds up, all threads of all blocks write; the barrier before the atomic operation is missing.
+__global__ void last_block_without_barrier(operands g) {
+  __shared__ bool last;
+  auto* const finished = reinterpret_cast<unsigned*>(&g.c[g.m * g.n - 1]);
+  int const t = threadIdx.x;
+  g.c[32 * blockIdx.x + t] = 1;
+  __threadfence();
+  if (t == 0) last = atomicInc(finished, gridDim.x - 1) == gridDim.x - 1;
+  __syncthreads();
+  float sum = 0;
+  if (last)
+    // BUG: race in global memory, block (3, 0, 0), thread (0, 0, 0)
+    for (unsigned i = 0; i < 32 * gridDim.x; ++i) sum += g.c[i];
+  if (last) g.c[200 + t] = sum;
+}
+
+// Each block waits for the one before and hands on a sum. One thread does all.
+__global__ void chain_of_blocks(operands g) {
+  auto* const done = reinterpret_cast<int*>(&g.c[100]);
+  unsigned const b = blockIdx.x;
+  if (threadIdx.x != 0) return;
+  float sum = 0;
+  if (b > 0) {
+    while (atomicAdd(&done[b - 1], 0) == 0) continue;
+    __threadfence();
+    sum = g.c[b - 1];
+  }
+  g.c[b] = sum + g.a[b];
+  __threadfence();
+  atomicExch(&done[b], 1);
+}
+
+__global__ void chain_of_blocks_fenced_by_the_reader(operands g) {
+  auto* const done = reinterpret_cast<int*>(&g.c[100]);
+  unsigned const b = blockIdx.x;
+  if (threadIdx.x != 0) return;
+  float sum = 0;
+  if (b > 0) {
+    while (atomicAdd(&done[b - 1], 0) == 0) continue;
+    __threadfence();
+    // BUG: race in global memory, block (1, 0, 0), thread (0, 0, 0)
+    sum = g.c[b - 1];
+  }
+  g.c[b] = sum + g.a[b];
+  atomicExch(&done[b], 1);
+}
+
 }  // namespace TANDEM_KERNEL_NAMESPACE

@@ -181,6 +181,23 @@ __global__ void null_pointer(operands g) {
   g.c[threadIdx.x] = *nowhere;
 }
 
+// One load of the three, as the compiler sees it: in the last line of them.
+__global__ void past_array_in_a_case(operands g) {
+  __shared__ float values[64];
+  int const t = threadIdx.x;
+  values[t] = g.a[t];
+  values[t + 32] = g.b[t];
+  __syncwarp();
+  float v = 0;
+  switch (t % 3) {
+    case 0: v = values[t]; break;
+    case 1: v = values[t * 2]; break;
+    // BUG: access outside shared memory, thread (5, 0, 0)
+    default: v = values[t * 16];
+  }
+  g.c[t] = v;
+}
+
 __global__ void wild_pointer(operands g) {
   // BUG: access outside the operands, thread (0, 0, 0)
   g.c[(std::int64_t{1} << 40) + threadIdx.x] = 1;

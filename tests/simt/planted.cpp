@@ -50,6 +50,8 @@ constexpr planted_kernel all[] = {
     {"neighbours_in_a_word", neighbours_in_a_word<char>, one, two_warps},
     {"neighbours_in_a_word", neighbours_in_a_word<short>, one, two_warps},
     {"race_of_bytes", race_of_bytes, one, two_warps},
+    {"own_update_after_own_write", own_update_after_own_write, one, two_warps},
+    {"write_what_the_other_half_reads", write_what_the_other_half_reads, one, warp},
 
     {"two_threads_write_an_element", two_threads_write_an_element, one, two_warps},
     {"two_blocks_write_an_element", two_blocks_write_an_element, {3, 1, 1}, warp},
@@ -63,6 +65,11 @@ constexpr planted_kernel all[] = {
     {"last_block_without_fence", last_block_without_fence, {4, 1, 1}, warp},
     {"block_reads_its_own_elements", block_reads_its_own_elements, {4, 1, 1}, two_warps},
     {"halves_of_a_word", halves_of_a_word, one, two_warps},
+    {"one_block_writes_zero", one_block_writes_zero, {2, 1, 1}, warp},
+    {"reads_what_all_blocks_update", reads_what_all_blocks_update, {2, 1, 1}, warp},
+    {"last_block_without_barrier", last_block_without_barrier, {4, 1, 1}, warp},
+    {"chain_of_blocks", chain_of_blocks, {4, 1, 1}, warp},
+    {"chain_of_blocks_fenced_by_the_reader", chain_of_blocks_fenced_by_the_reader, {2, 1, 1}, warp},
 
     {"barrier_in_divergent_code", barrier_in_divergent_code, one, two_warps},
     {"early_return_before_barrier", early_return_before_barrier, one, two_warps},
@@ -94,6 +101,7 @@ constexpr planted_kernel all[] = {
     {"histogram_not_zeroed", histogram_not_zeroed, one, two_warps},
     {"half_of_a_float4_written", half_of_a_float4_written, one, warp},
     {"one_byte_not_written", one_byte_not_written, one, two_warps},
+    {"never_written", never_written, one, two_warps},
 
     {"past_last_row", past_last_row, tiles, square},
     {"past_k", past_k, {3, 1, 1}, square},
@@ -117,6 +125,7 @@ constexpr planted_kernel all[] = {
     {"odd_arrays", odd_arrays, one, warp},
     {"past_odd_array", past_odd_array, one, {8, 1, 1}},
     {"null_pointer", null_pointer, one, warp},
+    {"past_array_in_a_case", past_array_in_a_case, one, warp},
     {"wild_pointer", wild_pointer, one, warp},
     {"one_thread_strays", one_thread_strays, one, two_warps},
     {"copies_structures", copies_structures, one, warp},
@@ -145,6 +154,9 @@ constexpr planted_kernel all[] = {
     {"chain_of_pairs", chain_of_pairs, one, warp},
     {"add_rows", add_rows, {18, 1, 1}, {18, 1, 1}, 0, 20, 18, 18, 3},
     {"neighbours_in_a_row", neighbours_in_a_row, {2, 1, 1}, {24, 1, 1}},
+    {"halves_with_a_word_each", halves_with_a_word_each, one, warp},
+    {"constants", constants, one, warp},
+    {"large_array", large_array, one, warp},
 };
 // clang-format on
 

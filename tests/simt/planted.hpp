@@ -33,6 +33,10 @@ void run(planted_kernel const& p, operands const& g);
 void run_right_kernel(operands const& g);
 void run_another_kernel(operands const& g);
 
+/// c[1] = 1 by a kernel with 2 KiB of arguments; c = a by one that nothing is inlined into, the first of another.cpp.
+void run_large_argument(operands const& g);
+void run_plain_copy(operands const& g);
+
 /// c[i] = a[i] + b[i] for i < n of each of m rows, one block a row.
 void run_add(operands const& g);
 

@@ -91,4 +91,43 @@ __global__ void neighbours_in_a_row(operands g) {
   if (j < g.n) g.c[j] = g.b[j] + g.b[g.n - 1 - j];
 }
 
+// Each half of a warp by itself: all its lanes read what one of them then writes again.
+__global__ void halves_with_a_word_each(operands g) {
+  __shared__ float value[2];
+  int const half = threadIdx.x / 16, lane = threadIdx.x % 16;
+  unsigned const mask = 0xffffu << 16 * half;
+  float sum = 0;
+  for (int turn = 0; turn < 4; ++turn) {
+    if (lane == turn) value[half] = g.a[threadIdx.x];
+    __syncwarp(mask);
+    sum += value[half];
+    __syncwarp(mask);
+  }
+  g.c[threadIdx.x] = sum;
+}
+
+// Loads of constants that the compiler does not know for such.
+__constant__ float ones[4] = {1, 1, 1, 1};
+__constant__ float twos[4] = {2, 2, 2, 2};
+struct scale {
+  virtual float by() const { return 1; }
+};
+struct double_scale : scale {
+  float by() const override { return 2; }
+};
+__global__ void constants(operands g) {
+  scale const one;
+  double_scale const two;
+  scale const* const chosen = threadIdx.x % 2 == 0 ? &one : &two;
+  float const* const table = g.m % 2 == 0 ? ones : twos;
+  g.c[threadIdx.x] = table[threadIdx.x % 4] * chosen->by();
+}
+
+// CUDA gives a thread half a MiB of its own.
+__global__ void large_array(operands g) {
+  float volatile values[100000];
+  for (int i = 0; i < 100000; ++i) values[i] = static_cast<float>(i);
+  g.c[threadIdx.x] = values[threadIdx.x * 3000];
+}
+
 }  // namespace TANDEM_KERNEL_NAMESPACE

@@ -221,6 +221,7 @@ __global__ void atomic_and_plain(operands g) {
   __syncthreads();
   // BUG: race in shared memory, thread (1, 0, 0)
   atomicAdd(&count, 1);
+  // BUG: race in shared memory, thread (1, 0, 0)
   g.c[threadIdx.x] = static_cast<float>(count);
 }
 
@@ -352,6 +353,33 @@ __global__ void race_of_bytes(operands g) {
   if (t == 32) values[33] = 0;
   __syncthreads();
   g.c[t] = static_cast<float>(values[t + 1]);
+}
+
+// Each thread's own update hides neither its write before nor the updates of others.
+__global__ void own_update_after_own_write(operands g) {
+  __shared__ int counts[64];
+  int const t = threadIdx.x;
+  // BUG: race in shared memory, thread (1, 0, 0)
+  counts[t] = 0;
+  atomicAdd(&counts[t], 1);
+  // BUG: race in shared memory, thread (1, 0, 0)
+  // BUG: read of uninitialised shared memory, thread (0, 0, 0)
+  atomicAdd(&counts[t ^ 1], 1);
+  __syncthreads();
+  g.c[t] = static_cast<float>(counts[t]);
+}
+
+// The word is shared by 32 lanes of which only half have waited for each other.
+__global__ void write_what_the_other_half_reads(operands g) {
+  __shared__ float value;
+  int const t = threadIdx.x;
+  if (t == 0) value = g.a[0];
+  __syncwarp();
+  float const mine = value;
+  __syncwarp(t < 16 ? 0xffffu : 0xffff0000u);
+  // BUG: race in shared memory, thread (0, 0, 0)
+  if (t == 0) value = 0;
+  g.c[t] = mine;
 }
 
 }  // namespace TANDEM_KERNEL_NAMESPACE

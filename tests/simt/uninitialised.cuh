@@ -115,4 +115,16 @@ __global__ void one_byte_not_written(operands g) {
   g.c[t] = values[t];
 }
 
+// The array that nobody writes: no compiler may put zeros in place of the loads.
+__global__ void never_written(operands g) {
+  __shared__ float values[64];
+  __shared__ int count;
+  int const t = threadIdx.x;
+  __syncthreads();
+  // BUG: read of uninitialised shared memory, thread (0, 0, 0)
+  g.c[t] = values[63 - t];
+  // BUG: read of uninitialised shared memory, thread (0, 0, 0)
+  g.c[64 + t] = static_cast<float>(count);
+}
+
 }  // namespace TANDEM_KERNEL_NAMESPACE

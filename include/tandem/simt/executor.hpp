@@ -38,6 +38,7 @@ struct kernel_launch {
   void const* kernel;  ///< the kernel's address, by which reports name it
   void (*body)(void const* arguments);
   void const* arguments;
+  std::size_t argument_bytes = 0;
   index3 grid, block;
   std::size_t dynamic_bytes;  ///< of shared memory for each block
   shared_image const* image;  ///< nullptr: the kernel is not instrumented

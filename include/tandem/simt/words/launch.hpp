@@ -29,10 +29,12 @@ inline simt::shared_image const* image() { return nullptr; }
 template <class... P>
 void launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t dynamic_bytes, CUstream_st*,
             typename std::type_identity<P>::type... arguments) {
-  auto const thread = [&]() TANDEM_SIMT_OPERATION { kernel(arguments...); };
+  // By value: a session knows the arguments by where this object lies.
+  auto const thread = [=]() TANDEM_SIMT_OPERATION { kernel(arguments...); };
   simt::kernel_launch const all{.kernel = reinterpret_cast<void const*>(kernel),
                                 .body = [](void const* body) { (*static_cast<decltype(thread)*>(body))(); },
                                 .arguments = &thread,
+                                .argument_bytes = sizeof thread,
                                 .grid = {grid.x, grid.y, grid.z},
                                 .block = {block.x, block.y, block.z},
                                 .dynamic_bytes = dynamic_bytes,

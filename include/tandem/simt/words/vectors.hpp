@@ -23,7 +23,7 @@ struct alignas(2 * sizeof(T)) vector2 {
   T x, y;
 #ifdef TANDEM_SIMT_INSTRUMENTED
   vector2() = default;
-  __forceinline__ constexpr vector2(T x_, T y_) : x(x_), y(y_) {}
+  __forceinline__ constexpr vector2(T x_, T y_ = T()) : x(x_), y(y_) {}
   __forceinline__ vector2(vector2 const& v) {
     auto const lanes = access::load(v);
     x = lanes[0], y = lanes[1];
@@ -43,7 +43,7 @@ struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vector4 {
   T x, y, z, w;
 #ifdef TANDEM_SIMT_INSTRUMENTED
   vector4() = default;
-  __forceinline__ constexpr vector4(T x_, T y_, T z_, T w_) : x(x_), y(y_), z(z_), w(w_) {}
+  __forceinline__ constexpr vector4(T x_, T y_ = T(), T z_ = T(), T w_ = T()) : x(x_), y(y_), z(z_), w(w_) {}
   __forceinline__ vector4(vector4 const& v) {
     auto const lanes = access::load(v);
     x = lanes[0], y = lanes[1], z = lanes[2], w = lanes[3];
