@@ -65,7 +65,7 @@ class monitor final : public monitor_events {
       }
       likely = static_cast<std::uint16_t>(r);
     }
-    if (options_.check && (how != touch::load || (address & (bytes - 1)) != 0 || !is_plain_load(r, address, bytes)))
+    if (options_.check && (how != touch::load || (address & (bytes - 1)) != 0 || !load_plainly(r, address, bytes)))
       check(regions_[r], address, bytes, bytes, how, pc);
     if (options_.count) trace_.access(pc, kinds[static_cast<std::size_t>(how)][r >= first_operand], bytes, address);
   }
@@ -120,9 +120,9 @@ class monitor final : public monitor_events {
   };
   /// The region that holds all the bytes.
   std::size_t find(std::uintptr_t address, unsigned bytes) const;
-  bool is_plain_load(std::size_t r, std::uintptr_t address, unsigned bytes) const {
+  bool load_plainly(std::size_t r, std::uintptr_t address, unsigned bytes) {
     return ranges_[r].may_all_be_read ||
-           (r < first_operand && bytes == 4 && regions_[r].shadow.is_plain_load(order_, address - ranges_[r].begin));
+           (r < first_operand && bytes == 4 && regions_[r].shadow.load_plainly(order_, address - ranges_[r].begin));
   }
   std::size_t find_or_stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
   /// Or an argument of the kernel.

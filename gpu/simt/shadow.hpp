@@ -80,8 +80,11 @@ class happened_before {
     return !s.is(stamp::atomic) && s.epoch == now_.epoch && s.thread == now_.thread && s.time == now_.time;
   }
   bool by_this_warp(stamp const& s) const { return s.thread / 32 == now_.thread / 32; }
-  bool is_of_this_thread_now(stamp const& s) const {
-    return by_this_warp(s) && s.time == now_.time && (s.lanes & now_.lanes) != 0;
+  /// Adds the running thread to a stamp of this epoch that its warp has made since its last operation; false for others.
+  bool join_now(stamp& s) const {
+    if (!by_this_warp(s) || s.time != now_.time) return false;
+    s.lanes |= now_.lanes;
+    return true;
   }
 
   /// Whether another thread made the stamp and nothing puts that before now. What another block did to its own memory
@@ -135,14 +138,15 @@ class shadow {
   clash load(happened_before const& order, std::size_t offset, unsigned bytes, std::uint64_t pc, stamp& other) {
     return each(offset, bytes, [&](cell& c) { return load(order, c, pc, other); });
   }
-  /// Whether a load of the word at this offset, a multiple of 4, would find and change nothing: it, or several warps,
-  /// have already read since the last barrier what was written before it.
-  bool is_plain_load(happened_before const& order, std::size_t offset) const {
+  /// Loads the word at this offset, a multiple of 4, of a block's own memory, if nothing can be wrong with that: several
+  /// warps, or this one since its last operation, have already read since the last barrier what was written before it.
+  bool load_plainly(happened_before const& order, std::size_t offset) {
     if (!words_) return false;
-    cell const& c = cells_[offset / 4];
-    return order.in_this_block(c.write) && !order.in_this_epoch(c.write) && c.write.flags == 0 &&
-           order.in_this_epoch(c.read) &&
-           (c.read.is(stamp::several_warps) || order.is_of_this_thread_now(c.read));
+    cell& c = cells_[offset / 4];
+    if (!order.in_this_block(c.write) || order.in_this_epoch(c.write) || c.write.flags != 0 ||
+        !order.in_this_epoch(c.read))
+      return false;
+    return c.read.is(stamp::several_warps) || order.join_now(c.read);
   }
   clash store(happened_before const& order, std::size_t offset, unsigned bytes, std::uint64_t pc, bool atomic,
               stamp& other) {
