@@ -221,6 +221,7 @@ std::vector<result> merged(std::vector<std::vector<result>> by_problem) {
 std::vector<result> check_in_processes(std::span<test_case const> cases, std::span<kernel const> kernels, int jobs,
                                        check_options const& options) {
   auto const cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (jobs < 0) throw std::invalid_argument(fmt::format("jobs {} < 0", jobs));
   if (jobs == 0) jobs = cores;
   if (jobs == 1 || cases.size() < 2) return check(cases, kernels, options);
 

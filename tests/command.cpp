@@ -199,6 +199,13 @@ TEST_CASE("check --simt checked watches the simt kernels, or says why it cannot"
   CHECK(run_tandem("check --simt often --m 1 --n 1 --k 1").exit_code == 2);
 }
 
+TEST_CASE("a larger budget lets a kernel have a problem that is skipped else") {
+  std::string const arguments = "check --kernels simt.coalesced.f32.8x32 --against '' --trans nn --m 200 --n 200 --k 200";
+  CHECK(run_tandem(arguments).exit_code == 77);
+  CHECK(run_tandem(arguments + " --flop-budget 2e7").exit_code == 0);
+  CHECK(run_tandem(arguments + " --flop-budget -1").exit_code == 2);
+}
+
 TEST_CASE("count says what is wrong, with the values") {
   auto const complaint = [](std::string const& arguments) {
     auto const run = run_tandem("count " + arguments);

@@ -26,6 +26,7 @@ struct check_arguments {
   std::vector<std::int64_t> m, n, k;
   std::uint64_t seed = 1;
   int jobs = 1;
+  double flop_budget = 0;
 };
 
 // The shape files that come with the project: beside the build tree, or where it is installed.
@@ -151,7 +152,9 @@ int check(check_arguments const& o) {
     return backend_missing;
   }
   auto const missing = missing_backends(o.require);
-  auto const rows = wanted_rows(o.kernels, checked);
+  auto rows = wanted_rows(o.kernels, checked);
+  if (o.flop_budget != 0)
+    for (auto& row : rows) row.flop_budget = o.flop_budget;
   auto const cases = wanted_cases(o, rows);
 
   std::ofstream json;
@@ -201,6 +204,8 @@ action add_check(CLI::App& app) {
   app.add_option("--simt", o->simt, "how simt kernels run: plain, or checked for races, stray accesses and the like")
       ->check(CLI::IsMember({"plain", "checked"}))
       ->capture_default_str();
+  app.add_option("--flop-budget", o->flop_budget, "the largest problem that each kernel gets, instead of its own budget")
+      ->check(CLI::PositiveNumber);
   app.add_option("--jobs", o->jobs, "processes to share the problems, for host kernels; 0: as many as cores")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

@@ -62,7 +62,7 @@ counter::counter(std::span<operand const> operands) {
 }
 
 void counter::begin_launch(void const* kernel, std::uint64_t blocks) {
-  kernel_ = kernel;
+  these_sites_ = &sites_[kernel];
   ++counts_.launches;
   counts_.blocks += blocks;
   for (auto& o : operands_) {
@@ -123,17 +123,18 @@ void counter::add(warp_request const& request) {
   c *= members_;
   counts_.total[static_cast<std::size_t>(request.kind)] += c;
   auto const key = request.pc << 4 | static_cast<std::uint64_t>(request.kind);
-  auto const at = sites_.try_emplace(key, site{kernel_, request.kind, request.access.bytes, {}}).first;
+  auto const at = these_sites_->try_emplace(key, site{request.kind, request.access.bytes, {}}).first;
   at->second.counts += c;
 }
 
 simt::counts counter::counts() const {
   auto all = counts_;
   std::map<std::tuple<std::string, std::string, int, access_kind, unsigned>, access_counts> lines;
-  for (auto const& [key, s] : sites_) {
-    auto const line = source_line(reinterpret_cast<void const*>(key >> 4));
-    lines[{function_name(s.kernel), line.file, line.line, s.kind, s.bytes}] += s.counts;
-  }
+  for (auto const& [kernel, sites] : sites_)
+    for (auto const& [key, s] : sites) {
+      auto const line = source_line(reinterpret_cast<void const*>(key >> 4));
+      lines[{function_name(kernel), line.file, line.line, s.kind, s.bytes}] += s.counts;
+    }
   for (auto const& [where, counts] : lines) {
     auto const& [kernel, file, line, kind, bytes] = where;
     all.sites.push_back({kernel, {file, line, {}}, kind, static_cast<int>(bytes), counts});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <cstdlib>
 #include <memory>
 #include <span>
@@ -67,14 +68,14 @@ class counter {
   std::uint64_t ffma_before_ = 0, dfma_before_ = 0;
   std::vector<sectors_of_operand> operands_;
   std::size_t last_operand_ = 0;
-  void const* kernel_ = nullptr;
   struct site {
-    void const* kernel;
     access_kind kind;
     unsigned bytes;
     access_counts counts;
   };
-  std::unordered_map<std::uint64_t, site> sites_;  // by pc and kind
+  using sites_of_kernel = std::unordered_map<std::uint64_t, site>;  // by pc and kind
+  std::map<void const*, sites_of_kernel> sites_;
+  sites_of_kernel* these_sites_ = nullptr;  // of the kernel that runs
 };
 
 }  // namespace tandem::simt

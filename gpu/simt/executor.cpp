@@ -168,7 +168,7 @@ class executor {
     for (;;) {
       run_threads(self);
       idle_.push(self);
-      if (fiber& then = failure_ ? origin_ : next(); &then != &self) switch_to(self, then);
+      if (fiber& then = next_or_origin(); &then != &self) switch_to(self, then);
     }
   }
 
@@ -316,6 +316,16 @@ class executor {
     });
     if (monitor_ != nullptr && lanes != 0)
       monitor_->warp_synced(static_cast<unsigned>(&w - warps_.data()), lanes, w.live, (lanes & w.exchanges) != 0);
+  }
+
+  // Nothing may be thrown out of a fiber's first function.
+  fiber& next_or_origin() {
+    try {
+      if (!failure_) return next();
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+    return origin_;
   }
 
   // Who runs next: a thread of this warp that has not started or is ready, then the next warps, then, when all wait at

@@ -51,6 +51,7 @@ monitor::monitor(session_options options) : options_(std::move(options)), counte
     if (o.lines <= 1 || o.stride == 0) r.stride_bytes = r.line_bytes;  // no gaps, and no division by zero
     r.writable = o.writable;
     r.name = o.name;
+    r.element_bytes = o.element_size;
     if (options_.check && o.writable) r.shadow = simt::shadow(r.bytes, true);
     r.overlaps_written = std::ranges::any_of(regions_, [&](region const& written) {
       return written.space == space::operand && written.writable && written.begin < r.begin + r.bytes &&
@@ -372,9 +373,7 @@ std::string monitor::describe(region const& r, std::uintptr_t address) const {
     case space::operand: break;
   }
   auto const line = r.stride_bytes == 0 ? 0 : offset / r.stride_bytes;
-  auto const element =
-      static_cast<std::size_t>(std::ranges::find(options_.operands, r.name, &operand::name)->element_size);
-  return fmt::format("{}, row {}, element {}", r.name, line, (offset - line * r.stride_bytes) / element);
+  return fmt::format("{}, row {}, element {}", r.name, line, (offset - line * r.stride_bytes) / r.element_bytes);
 }
 
 void monitor::stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc) {

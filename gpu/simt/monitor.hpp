@@ -85,7 +85,7 @@ class monitor final : public monitor_events {
     std::uintptr_t begin = 0;
     std::size_t bytes = 0;
     monitor::space space = space::operand;
-    std::size_t line_bytes = 0, stride_bytes = 0;  // of an operand
+    std::size_t element_bytes = 1, line_bytes = 0, stride_bytes = 0;  // of an operand
     bool writable = true;
     bool overlaps_written = false;  // another operand's memory
     std::string name = {};
