@@ -45,7 +45,8 @@ function(tandem_add_instrumented_kernels target)
   set(definitions "$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>")
   foreach(source IN LISTS ARGN)
     cmake_path(ABSOLUTE_PATH source NORMALIZE OUTPUT_VARIABLE path)
-    cmake_path(GET source STEM name)
+    file(RELATIVE_PATH name ${CMAKE_CURRENT_SOURCE_DIR} ${path})  # of two files of one name in two directories
+    string(MAKE_C_IDENTIFIER ${name} name)
     set(base ${CMAKE_CURRENT_BINARY_DIR}/${target}.instrumented/${name})
     add_custom_command(OUTPUT ${base}.o
       COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/${target}.instrumented
@@ -63,7 +64,11 @@ function(tandem_add_instrumented_kernels target)
     list(APPEND objects ${base}.o)
   endforeach()
   # Linked as files: a target of another directory does not see this one's custom commands.
-  add_custom_target(${target}_instrumented DEPENDS ${objects})
-  add_dependencies(${target} ${target}_instrumented)
+  set(all ${target}_instrumented)
+  while(TARGET ${all})  # the function may be called again for the target
+    string(APPEND all _)
+  endwhile()
+  add_custom_target(${all} DEPENDS ${objects})
+  add_dependencies(${target} ${all})
   target_link_libraries(${target} PRIVATE ${objects})
 endfunction()
