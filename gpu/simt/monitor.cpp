@@ -36,7 +36,7 @@ monitor::monitor(session_options options) : options_(std::move(options)), counte
   regions_[1].space = space::shared_dynamic;
   // Where a kernel works in place, an element both read and written is one that it may write.
   auto operands = options_.operands;
-  std::ranges::stable_partition(operands, &operand::writable);
+  std::stable_partition(operands.begin(), operands.end(), [](operand const& o) { return o.writable; });
   for (auto const& o : operands) {
     region r;
     r.begin = number(o.data);
@@ -414,15 +414,15 @@ void monitor::commit_async() { ++me().groups; }
 
 void monitor::wait_async(unsigned groups) {
   auto& self = me();
-  auto const arrived = std::ranges::stable_partition(self.copies, [&](pending_copy const& c) {
+  auto const arrived = std::stable_partition(self.copies.begin(), self.copies.end(), [&](pending_copy const& c) {
     return c.group + groups < self.groups;
   });
-  for (auto c = self.copies.begin(); c != arrived.begin(); ++c) {
+  for (auto c = self.copies.begin(); c != arrived; ++c) {
     std::memset(c->to, 0, c->bytes);
     std::memcpy(c->to, c->from, c->from_source);
     if (options_.check) mark_in_flight(c->to, c->bytes, c->pc, false);
   }
-  self.copies.erase(self.copies.begin(), arrived.begin());
+  self.copies.erase(self.copies.begin(), arrived);
 }
 
 void monitor::fetch(void const* from, unsigned bytes, std::uintptr_t pc) {
