@@ -200,7 +200,8 @@ TEST_CASE("check --simt checked watches the simt kernels, or says why it cannot"
 }
 
 TEST_CASE("a larger budget lets a kernel have a problem that is skipped else") {
-  std::string const arguments = "check --kernels simt.coalesced.f32.8x32 --against '' --trans nn --m 200 --n 200 --k 200";
+  std::string const arguments =
+      "check --kernels simt.coalesced.f32.8x32 --against '' --trans nn --m 200 --n 200 --k 200";
   CHECK(run_tandem(arguments).exit_code == 77);
   CHECK(run_tandem(arguments + " --flop-budget 2e7").exit_code == 0);
   CHECK(run_tandem(arguments + " --flop-budget -1").exit_code == 2);

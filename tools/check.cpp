@@ -204,7 +204,8 @@ action add_check(CLI::App& app) {
   app.add_option("--simt", o->simt, "how simt kernels run: plain, or checked for races, stray accesses and the like")
       ->check(CLI::IsMember({"plain", "checked"}))
       ->capture_default_str();
-  app.add_option("--flop-budget", o->flop_budget, "the largest problem that each kernel gets, instead of its own budget")
+  app.add_option("--flop-budget", o->flop_budget,
+                 "the largest problem that each kernel gets, instead of its own budget")
       ->check(CLI::PositiveNumber);
   app.add_option("--jobs", o->jobs, "processes to share the problems, for host kernels; 0: as many as cores")
       ->check(CLI::NonNegativeNumber)

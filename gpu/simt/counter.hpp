@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <span>
 #include <unordered_map>

@@ -221,10 +221,11 @@ bool monitor::is_built_in_variable(std::uintptr_t address) const {
 bool monitor::is_constant(std::uintptr_t address) {
   auto const holds = [](dl_phdr_info* object, std::size_t, void* wanted) {
     auto const at = *static_cast<std::uintptr_t const*>(wanted) - object->dlpi_addr;
-    return static_cast<int>(std::any_of(object->dlpi_phdr, object->dlpi_phdr + object->dlpi_phnum, [&](auto const& part) {
-      return ((part.p_type == PT_LOAD && (part.p_flags & PF_W) == 0) || part.p_type == PT_GNU_RELRO) &&
-             at - part.p_vaddr < part.p_memsz;
-    }));
+    return static_cast<int>(
+        std::any_of(object->dlpi_phdr, object->dlpi_phdr + object->dlpi_phnum, [&](auto const& part) {
+          return ((part.p_type == PT_LOAD && (part.p_flags & PF_W) == 0) || part.p_type == PT_GNU_RELRO) &&
+                 at - part.p_vaddr < part.p_memsz;
+        }));
   };
   return dl_iterate_phdr(holds, &address) != 0;
 }
@@ -385,7 +386,9 @@ void monitor::stray(std::uintptr_t address, unsigned bytes, touch how, std::uint
   for (auto const& r : regions_) {
     if (r.begin == 0) continue;
     auto const end = r.begin + r.bytes;
-    if (address < r.begin && r.bytes != 0 && r.begin - address <= near_by && (below == nullptr || r.begin < below->begin)) below = &r;
+    if (address < r.begin && r.bytes != 0 && r.begin - address <= near_by &&
+        (below == nullptr || r.begin < below->begin))
+      below = &r;
     if (address + bytes > end && address - r.begin <= r.bytes + near_by && (past == nullptr || r.begin > past->begin))
       past = &r;
   }

@@ -18,13 +18,13 @@ namespace tandem::simt {
 struct stamp {
   std::uint32_t epoch = 0;
   std::uint32_t time = 0;
-  std::uint32_t pc = 0;  ///< its low half
-  std::uint32_t lanes = 0;   ///< of the thread's warp: its own, and others that touched it unordered, `time` the latest
+  std::uint32_t pc = 0;     ///< its low half
+  std::uint32_t lanes = 0;  ///< of the thread's warp: its own, and others that touched it unordered, `time` the latest
   std::uint16_t thread = 0;
   std::uint8_t flags = 0;
 
   static constexpr std::uint8_t atomic = 1;
-  static constexpr std::uint8_t in_flight = 2;      ///< cp.async has it and was not waited for
+  static constexpr std::uint8_t in_flight = 2;  ///< cp.async has it and was not waited for
   static constexpr std::uint8_t several_warps = 4;
   static constexpr std::uint8_t other_block = 8;  ///< another block of this launch has read, or updated, too
   static constexpr std::uint8_t over_plain = 16;  ///< an update of what the same block wrote plainly in this launch
@@ -80,7 +80,8 @@ class happened_before {
     return !s.is(stamp::atomic) && s.epoch == now_.epoch && s.thread == now_.thread && s.time == now_.time;
   }
   bool by_this_warp(stamp const& s) const { return s.thread / 32 == now_.thread / 32; }
-  /// Adds the running thread to a stamp of this epoch that its warp has made since its last operation; false for others.
+  /// Adds the running thread to a stamp of this epoch that its warp has made since its last operation; false for
+  /// others.
   bool join_now(stamp& s) const {
     if (!by_this_warp(s) || s.time != now_.time) return false;
     s.lanes |= now_.lanes;
@@ -138,8 +139,9 @@ class shadow {
   clash load(happened_before const& order, std::size_t offset, unsigned bytes, std::uint64_t pc, stamp& other) {
     return each(offset, bytes, [&](cell& c) { return load(order, c, pc, other); });
   }
-  /// Loads the word at this offset, a multiple of 4, of a block's own memory, if nothing can be wrong with that: several
-  /// warps, or this one since its last operation, have already read since the last barrier what was written before it.
+  /// Loads the word at this offset, a multiple of 4, of a block's own memory, if nothing can be wrong with that:
+  /// several warps, or this one since its last operation, have already read since the last barrier what was written
+  /// before it.
   bool load_plainly(happened_before const& order, std::size_t offset) {
     if (!words_) return false;
     cell& c = cells_[offset / 4];

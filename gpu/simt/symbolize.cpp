@@ -53,8 +53,8 @@ debug_information& all_debug_information() {
   return one;
 }
 
-// The index of addresses is the fast way, but clang leaves out a file's first functions if nothing is inlined into them,
-// and for those libdw gives the file before.
+// The index of addresses is the fast way, but clang leaves out a file's first functions if nothing is inlined into
+// them, and for those libdw gives the file before.
 Dwarf_Die* unit_of(Dwfl_Module* module, Dwarf_Addr address, Dwarf_Addr& bias) {
   auto* unit = dwfl_module_addrdie(module, address, &bias);
   if (unit != nullptr && dwarf_haspc(unit, address - bias) > 0) return unit;
