@@ -115,7 +115,7 @@ class executor {
   void sync_block(void const* pc) {
     fiber& self = *current_;
     if (monitor_ != nullptr) monitor_->wait_for_block(pc);
-    warps_[self.thread.warp].at_barrier.push(self);
+    turn_->at_barrier.push(self);
     ++at_barrier_;
     wait(self);
   }
@@ -124,7 +124,7 @@ class executor {
     fiber& self = *current_;
     auto const lane = self.thread.lane;
     if (monitor_ != nullptr) monitor_->wait_for_warp(mask, exchanges, pc);
-    warp& w = warps_[self.thread.warp];
+    warp& w = *turn_;
     w.waiting |= 1u << lane;
     w.who[lane] = &self;
     w.mask[lane] = mask;
@@ -187,9 +187,12 @@ class executor {
       return fmt::format("simt: grid {}x{}x{}, block {}x{}x{}, {} bytes of dynamic shared memory", grid.x, grid.y,
                          grid.z, block.x, block.y, block.z, launch.dynamic_bytes);
     };
-    // The limits of every GPU since compute capability 3.0, so that a launch that passes here passes there.
+    // The limits of every GPU since compute capability 3.0, so that a launch that passes here passes there; of shared
+    // memory a GPU of 9.0 has most.
+    constexpr std::size_t most_shared = 227 * 1024;
     if (grid.x == 0 || grid.y == 0 || grid.z == 0 || grid.x > 0x7fffffff || grid.y > 65535 || grid.z > 65535 ||
-        threads == 0 || block.x > 1024 || block.y > 1024 || block.z > 64 || threads > 1024)
+        launch.dynamic_bytes > most_shared || threads == 0 || block.x > 1024 || block.y > 1024 || block.z > 64 ||
+        threads > 1024)
       throw error(errc::device, describe() + ": not a launch that a GPU takes");
     try {
       prepare_fibers(threads);
@@ -240,7 +243,6 @@ class executor {
     next_index_ = {0, 0, 0};
     live_ = thread_count_;
     at_barrier_ = 0;
-    turn_ = 0;
     warps_.resize((thread_count_ + warp_size - 1) / warp_size);
     for (unsigned first = 0; warp & w : warps_) {
       w.lanes = std::min(thread_count_ - first, warp_size);
@@ -248,6 +250,7 @@ class executor {
       w.started = 0;
       first += w.lanes;
     }
+    turn_ = warps_.data();
     if (monitor_ != nullptr) monitor_->begin_block(block);
     switch_to(origin_, next());
     if (failure_) {
@@ -262,12 +265,13 @@ class executor {
 
   // Starts the threads of the warp whose turn it is.
   void run_threads(fiber& self) {
-    warp& w = warps_[turn_];
+    warp& w = *turn_;
+    auto const index = static_cast<unsigned>(turn_ - warps_.data());
     while (w.started < w.lanes && !failure_) {
       self.index = next_index_;
       self.thread.lane = w.started++;
-      self.thread.warp = turn_;
-      self.thread.thread = turn_ * warp_size + self.thread.lane;
+      self.thread.warp = index;
+      self.thread.thread = index * warp_size + self.thread.lane;
       if (++next_index_.x == block_size.x) {
         next_index_.x = 0;
         if (++next_index_.y == block_size.y) next_index_.y = 0, ++next_index_.z;
@@ -289,7 +293,7 @@ class executor {
 
   void exit_thread(fiber& self) {
     if (monitor_ != nullptr) monitor_->exit_thread();
-    warp& w = warps_[self.thread.warp];
+    warp& w = *turn_;
     w.live &= ~(1u << self.thread.lane);
     --live_;
     for_each_lane(w.waiting, [&](unsigned lane) { release_lanes(w, w.mask[lane]); });
@@ -331,13 +335,21 @@ class executor {
   // Who runs next: a thread of this warp that has not started or is ready, then the next warps, then, when all wait at
   // the barrier, the first warp again; the launching thread when none is left.
   fiber& next() {
+    if (turn_->started < turn_->lanes) return idle_.pop();
+    if (!turn_->ready.empty()) return turn_->ready.pop();
+    return next_round();
+  }
+
+  [[gnu::noinline]] fiber& next_round() {
     for (;;) {
-      warp& w = warps_[turn_];
-      if (w.started < w.lanes) return idle_.pop();
-      if (!w.ready.empty()) return w.ready.pop();
-      if (monitor_ != nullptr) monitor_->warp_stopped(turn_);
-      w.ready = std::exchange(w.released, {});
-      if (!w.ready.empty() || ++turn_ < warps_.size()) continue;
+      if (monitor_ != nullptr) monitor_->warp_stopped(static_cast<unsigned>(turn_ - warps_.data()));
+      turn_->ready = std::exchange(turn_->released, {});
+      if (!turn_->ready.empty()) return turn_->ready.pop();
+      if (++turn_ < warps_.data() + warps_.size()) {
+        if (turn_->started < turn_->lanes) return idle_.pop();
+        if (!turn_->ready.empty()) return turn_->ready.pop();
+        continue;
+      }
       if (live_ == 0) return origin_;
       if (at_barrier_ != live_) {
         if (monitor_ != nullptr) monitor_->deadlock();
@@ -351,7 +363,8 @@ class executor {
       if (monitor_ != nullptr) monitor_->block_synced();
       for (warp& each : warps_) each.ready = std::exchange(each.at_barrier, {});
       at_barrier_ = 0;
-      turn_ = 0;
+      turn_ = warps_.data();
+      if (!turn_->ready.empty()) return turn_->ready.pop();
     }
   }
 
@@ -382,7 +395,7 @@ class executor {
   unsigned live_ = 0;        // threads of the block that have not exited
   unsigned at_barrier_ = 0;  // of which wait for the block
   std::vector<warp> warps_;
-  unsigned turn_ = 0;  // the warp that runs
+  warp* turn_ = nullptr;  // the warp that runs
   index3 next_index_ = {};
   std::exception_ptr failure_;
 };

@@ -124,11 +124,26 @@ TEST_CASE("an exception in a kernel reaches the launch, and the next launch work
   }
 }
 
+TEST_CASE("atomics on bits give the value before, one thread after the other") {
+  unsigned words[3] = {0xffu, 0, 0};
+  launch(
+      +[](unsigned* w) {
+        unsigned const mine = 1u << threadIdx.x;
+        atomicAnd(&w[0], ~mine);
+        atomicOr(&w[1], mine);
+        if (atomicXor(&w[2], 3u) == 0) atomicXor(&w[2], 4u);
+      },
+      dim3(1), dim3(4), 0, nullptr, words);
+  CHECK(words[0] == 0xf0);
+  CHECK(words[1] == 0xf);
+  CHECK(words[2] == 4);
+}
+
 TEST_CASE("a launch that no GPU takes is an error") {
   std::vector<long> out(1);
-  auto const code = [&](dim3 grid, dim3 block) {
+  auto const code = [&](dim3 grid, dim3 block, std::size_t shared = 0) {
     try {
-      launch(number_threads, grid, block, 0, nullptr, out.data());
+      launch(number_threads, grid, block, shared, nullptr, out.data());
     } catch (tandem::error const& e) {
       return e.code();
     }
@@ -138,6 +153,7 @@ TEST_CASE("a launch that no GPU takes is an error") {
   CHECK(code(dim3(1), dim3(32, 33)) == tandem::errc::device);
   CHECK(code(dim3(1, 65536), dim3(1)) == tandem::errc::device);
   CHECK(code(dim3(0), dim3(1)) == tandem::errc::device);
+  CHECK(code(dim3(1), dim3(1), 300000) == tandem::errc::device);
   CHECK(out[0] == 0);
 }
 

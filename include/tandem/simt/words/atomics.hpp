@@ -37,6 +37,18 @@ __forceinline__ T atomicMin(T* p, typename std::type_identity<T>::type value) {
   return atomic_update(p, [=](T old) { return value < old ? value : old; });
 }
 template <class T>
+__forceinline__ T atomicAnd(T* p, typename std::type_identity<T>::type value) {
+  return atomic_update(p, [=](T old) { return static_cast<T>(old & value); });
+}
+template <class T>
+__forceinline__ T atomicOr(T* p, typename std::type_identity<T>::type value) {
+  return atomic_update(p, [=](T old) { return static_cast<T>(old | value); });
+}
+template <class T>
+__forceinline__ T atomicXor(T* p, typename std::type_identity<T>::type value) {
+  return atomic_update(p, [=](T old) { return static_cast<T>(old ^ value); });
+}
+template <class T>
 __forceinline__ T atomicCAS(T* p, typename std::type_identity<T>::type expected,
                             typename std::type_identity<T>::type value) {
   return atomic_update(p, [=](T old) { return old == expected ? value : old; });

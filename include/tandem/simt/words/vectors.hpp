@@ -58,6 +58,11 @@ struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) vector4 {
 #endif
 };
 
+/// Of 4-byte alignment, so that the hardware, too, accesses its members one by one.
+struct float3 {
+  float x, y, z;
+};
+
 using float2 = vector2<float>;
 using float4 = vector4<float>;
 using double2 = vector2<double>;
