@@ -6,9 +6,8 @@
 
 #include <tandem/error.hpp>
 
-#include "gpu/runtime/device.hpp"
 #include "gpu/runtime/texture.hpp"
-#include "tests/kernels/feature.hpp"
+#include "tests/kernels/device_inputs.hpp"
 #include "tests/support.hpp"
 
 using namespace tandem;
@@ -16,20 +15,12 @@ using namespace tandem::tests;
 
 namespace {
 
-template <class T>
-gpu::device_buffer on_device(std::vector<T> const& data) {
-  gpu::device_buffer buffer(data.size() * sizeof(T));
-  gpu::copy_to_device(buffer.data(), data.data(), buffer.size());
-  return buffer;
-}
-
 feature_output run_on_device(feature const& f, feature_inputs const& in) {
+  device_inputs inputs(in);
   feature_output out(feature_elements);
-  auto const floats = on_device(in.f), doubles = on_device(in.d), ints = on_device(in.i), result = on_device(out);
-  f.start({static_cast<float const*>(floats.data()), static_cast<double const*>(doubles.data()),
-           static_cast<int const*>(ints.data()), result.data()},
-          nullptr);
-  gpu::copy_to_host(out.data(), result.data(), result.size());
+  gpu::copy_to_device(inputs.out().data(), out.data(), inputs.out().size());
+  f.start(inputs.data(), nullptr);
+  gpu::copy_to_host(out.data(), inputs.out().data(), inputs.out().size());
   return out;
 }
 

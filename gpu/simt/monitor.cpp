@@ -94,6 +94,7 @@ std::vector<block_class> monitor::begin_launch(kernel_launch const& launch, unsi
   threads_.assign(thread_count_, {});
   live_.resize((thread_count_ + 31) / 32);
   order_.begin_launch();
+  most_basic_blocks_ = std::uint64_t{1} << 26;
   trace_.clear();  // of a launch that threw
   counter_.begin_launch(kernel_, std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z);
   return options_.sample ? options_.sample(launch.grid, launch.block) : std::vector<block_class>();
@@ -116,6 +117,7 @@ void monitor::resume(running_thread const& thread) {
   stack_ = number(thread.stack.top) - thread.stack.size;
   stack_bytes_ = thread.stack.size;
   me().waits_at = 0;
+  basic_blocks_ = 0;
   order_.resume(thread.thread);
   if (options_.count) trace_.start_lane(thread.lane);
   watch(this, stack_, stack_bytes_);
@@ -284,6 +286,16 @@ void monitor::end_thread() {
   abandoned_ = true;
   watch(nullptr, 0, 0);
   abandon_thread();
+}
+
+void monitor::endless(std::uintptr_t pc) {
+  note(defect::deadlock, pc, 0, [&] {
+    return fmt::format(
+        "has gone through {} basic blocks without waiting; it may spin until another thread does something",
+        most_basic_blocks_);
+  });
+  most_basic_blocks_ = std::uint64_t{1} << 16;
+  end_thread();
 }
 
 void monitor::misaligned(region const& r, std::uintptr_t address, unsigned bytes, unsigned alignment, touch how,

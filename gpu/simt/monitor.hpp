@@ -49,6 +49,8 @@ class monitor final : public monitor_events {
 
   // The kernel's, while one of its threads runs.
   void enter_block(std::uintptr_t pc) {
+    if (++basic_blocks_ > most_basic_blocks_) [[unlikely]]
+      endless(pc);
     if (options_.count) trace_.block(pc);
   }
   // Short, as every access comes here; what is not plainly right goes to `check`.
@@ -134,6 +136,7 @@ class monitor final : public monitor_events {
   void set_shared_arrays(shared_image const* image);
   bool is_in_shared_array(std::uintptr_t address, unsigned bytes) const;
   [[noreturn]] void end_thread();
+  [[noreturn]] void endless(std::uintptr_t pc);
   [[noreturn]] void misaligned(region const& r, std::uintptr_t address, unsigned bytes, unsigned alignment, touch how,
                                std::uintptr_t pc);
   [[noreturn]] void write_to_input(region const& r, std::uintptr_t address, unsigned bytes, std::uintptr_t pc);
@@ -178,6 +181,9 @@ class monitor final : public monitor_events {
   running_thread thread_ = {};
   std::uintptr_t stack_ = 0;
   std::size_t stack_bytes_ = 0;
+  // That the running thread has gone through since it last waited, and with how many it is taken to spin: the first
+  // one of a launch with more than any k brings, the others with fewer, so that a block of them ends in time.
+  std::uint64_t basic_blocks_ = 0, most_basic_blocks_ = 0;
   std::vector<thread_state> threads_;
   std::vector<std::uint32_t> live_;  // lanes of each warp
   unsigned exited_ = 0;

@@ -132,6 +132,22 @@ __global__ void half_at_barrier_half_at_shuffle(operands g) {
   g.c[t] = value;
 }
 
+// Threads run one after the other, so what the first ones wait for never comes.
+__global__ void spin_on_a_later_thread(operands g) {
+  __shared__ int done;
+  if (threadIdx.x == 0) done = 0;
+  __syncthreads();
+  if (threadIdx.x < 60) {
+    // BUG: deadlock, thread (0, 0, 0)
+    while (*static_cast<int volatile*>(&done) == 0) {
+    }
+  } else {
+    // BUG: race in shared memory
+    done = 1;
+  }
+  g.c[threadIdx.x] = 1;
+}
+
 __global__ void masks_that_do_not_agree(operands g) {
   int const t = threadIdx.x;
   // BUG: deadlock, thread (0, 0, 0)

@@ -81,6 +81,7 @@ constexpr planted_kernel all[] = {
     {"early_exit", early_exit, one, two_warps},
     {"butterflies", butterflies, one, two_warps},
     {"halves_of_a_warp", halves_of_a_warp, one, warp},
+    {"spin_on_a_later_thread", spin_on_a_later_thread, one, two_warps},
     {"half_at_barrier_half_at_shuffle", half_at_barrier_half_at_shuffle, one, two_warps},
     {"masks_that_do_not_agree", masks_that_do_not_agree, one, two_warps},
     {"mask_without_the_caller", mask_without_the_caller, one, warp},

@@ -21,7 +21,7 @@ enum class defect {
   global_race,           ///< the same in an operand that the kernel writes
   barrier_divergence,    ///< threads of a block wait at different __syncthreads(), or some have exited
   warp_divergence,       ///< lanes that a warp operation names have exited, wait elsewhere or do not name each other
-  deadlock,              ///< threads wait for each other for ever
+  deadlock,              ///< threads wait for each other for ever, or spin
   uninitialised_shared,  ///< a read of shared memory that this block has not written
   outside_operands,      ///< an access to memory that is no operand, or past an operand's end
   below_operand,         ///< an access just before an operand's first element
