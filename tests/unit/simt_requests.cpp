@@ -51,6 +51,7 @@ simt::operand vector_of(char const* name, void const* data, bool writable) {
 // Memory that begins in a sector as the device's does.
 struct alignas(256) buffer {
   std::byte bytes[feature_bytes] = {};
+  buffer() = default;
   template <class T>
   explicit buffer(std::vector<T> const& data) {
     std::memcpy(bytes, data.data(), data.size() * sizeof(T));
@@ -59,7 +60,7 @@ struct alignas(256) buffer {
 
 std::string count(feature const& feature, feature_inputs const& in) {
   auto const f = std::make_unique<buffer>(in.f), d = std::make_unique<buffer>(in.d), i = std::make_unique<buffer>(in.i),
-             out = std::make_unique<buffer>(std::vector<char>());
+             out = std::make_unique<buffer>();
   simt::session watched({.check = false,
                          .count = true,
                          .operands = {vector_of("f", f->bytes, false), vector_of("d", d->bytes, false),
