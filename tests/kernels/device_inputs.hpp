@@ -10,7 +10,8 @@ namespace tandem::tests {
 
 class device_inputs {
  public:
-  explicit device_inputs(feature_inputs const& in) : f_(copy(in.f)), d_(copy(in.d)), i_(copy(in.i)), out_(feature_bytes) {}
+  explicit device_inputs(feature_inputs const& in)
+      : f_(copy(in.f)), d_(copy(in.d)), i_(copy(in.i)), out_(feature_bytes) {}
 
   feature_data data() {
     return {static_cast<float const*>(f_.data()), static_cast<double const*>(d_.data()),
