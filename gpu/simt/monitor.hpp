@@ -75,7 +75,7 @@ class monitor final : public monitor_events {
   void copy_async(void* to, void const* from, unsigned bytes, unsigned from_source, std::uintptr_t pc);
   void commit_async();
   void wait_async(unsigned groups);
-  /// Whether the element may be read.
+  /// Reads an element of a texture.
   void fetch(void const* from, unsigned bytes, std::uintptr_t pc);
 
   std::vector<finding> findings() const { return findings_.tell(); }
@@ -123,8 +123,8 @@ class monitor final : public monitor_events {
   /// The region that holds all the bytes.
   std::size_t find(std::uintptr_t address, unsigned bytes) const;
   bool load_plainly(std::size_t r, std::uintptr_t address, unsigned bytes) {
-    return ranges_[r].may_all_be_read ||
-           (r < first_operand && bytes == 4 && regions_[r].shadow.load_plainly(order_, address - ranges_[r].begin));
+    return ranges_[r].may_all_be_read || (r < first_operand && bytes >= 4 &&
+                                          regions_[r].shadow.load_plainly(order_, address - ranges_[r].begin, bytes));
   }
   std::size_t find_or_stray(std::uintptr_t address, unsigned bytes, touch how, std::uintptr_t pc);
   /// Or an argument of the kernel.

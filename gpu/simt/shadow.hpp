@@ -142,13 +142,15 @@ class shadow {
   /// Loads the word at this offset, a multiple of 4, of a block's own memory, if nothing can be wrong with that:
   /// several warps, or this one since its last operation, have already read since the last barrier what was written
   /// before it.
-  bool load_plainly(happened_before const& order, std::size_t offset) {
+  bool load_plainly(happened_before const& order, std::size_t offset, unsigned bytes) {
     if (!words_) return false;
-    cell& c = cells_[offset / 4];
-    if (!order.in_this_block(c.write) || order.in_this_epoch(c.write) || c.write.flags != 0 ||
-        !order.in_this_epoch(c.read))
-      return false;
-    return c.read.is(stamp::several_warps) || order.join_now(c.read);
+    for (auto i = offset / 4; i < (offset + bytes) / 4; ++i) {
+      cell& c = cells_[i];
+      if (!order.in_this_block(c.write) || order.in_this_epoch(c.write) || c.write.flags != 0 ||
+          !order.in_this_epoch(c.read) || !(c.read.is(stamp::several_warps) || order.join_now(c.read)))
+        return false;
+    }
+    return true;
   }
   clash store(happened_before const& order, std::size_t offset, unsigned bytes, std::uint64_t pc, bool atomic,
               stamp& other) {

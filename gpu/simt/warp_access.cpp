@@ -28,6 +28,13 @@ void for_each_lane(std::uint32_t mask, F&& f) {
 unsigned passes(warp_access const& access, std::uint32_t lanes, unsigned unit_bytes) {
   int const shift = std::countr_zero(unit_bytes);  // a division takes longer than all else here
   std::uint64_t const bank = bank_row_bytes / unit_bytes - 1;
+  // Most often all units lie within one row's width, each in a bank of its own.
+  std::uint64_t first = ~std::uint64_t{0}, last = 0;
+  for_each_lane(lanes, [&](unsigned lane) {
+    first = std::min(first, access.address[lane] >> shift);
+    last = std::max(last, access.address[lane] >> shift);
+  });
+  if (lanes == 0 || last - first <= bank) return lanes != 0 ? 1 : 0;
   std::array<std::uint64_t, warp_size> unit;
   unsigned size = 0;
   for_each_lane(lanes, [&](unsigned lane) { size = insert(unit.data(), size, access.address[lane] >> shift); });
