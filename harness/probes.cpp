@@ -148,7 +148,8 @@ sum_tree prober<T>::grow(element_class const& where, bool with_c, probe_scale co
   std::iota(sets[0].begin(), sets[0].end(), 0);
   for (;;) {
     if (!can_afford(products))
-      throw std::length_error(fmt::format("the tree is not complete within {:.2g} flop", budget_));
+      throw std::length_error(
+          fmt::format("the tree is not complete within {:.2g} flop and {:.3g} s", budget_.flop, budget_.seconds));
     // The ends of each set first: a chain's bottom is at one of them. Then its neighbours and any others, since chains
     // may begin anywhere.
     std::ranges::stable_sort(sets, [](auto const& x, auto const& y) { return x.size() > y.size(); });

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,18 +42,27 @@ struct probe_scale {
   double unit = 1, huge = 1;
 };
 
+/// What probing one shape may cost.
+struct probing_budget {
+  double flop = 0;
+  double seconds = std::numeric_limits<double>::infinity();  ///< a kernel may be slow, or add up in no tree
+};
+
 /// Calls one kernel on one shape, and counts.
 template <element T>
 class prober {
  public:
-  prober(context<T>& x, test_case const& shape, double flop_budget) : x_(x), shape_(shape), budget_(flop_budget) {}
+  prober(context<T>& x, test_case const& shape, probing_budget const& budget) : x_(x), shape_(shape), budget_(budget) {}
 
   std::int64_t m() const noexcept { return shape_.m; }
   std::int64_t n() const noexcept { return shape_.n; }
   std::int64_t k() const noexcept { return shape_.k; }
   test_case const& shape() const noexcept { return shape_; }
   double spent() const noexcept { return spent_; }
-  bool can_afford(double products) const { return spent_ + products * flops(shape_) <= budget_; }
+  bool can_afford(double products) const {
+    std::chrono::duration<double> const passed = std::chrono::steady_clock::now() - start_;
+    return spent_ + products * flops(shape_) <= budget_.flop && passed.count() <= budget_.seconds;
+  }
   void set_threads(int threads) noexcept { threads_ = threads; }
   std::uint64_t seed(std::uint64_t purpose) const noexcept { return x_.seed(purpose); }
 
@@ -65,7 +76,7 @@ class prober {
   /// largest class first.
   std::vector<element_class> classes();
 
-  /// The tree of a class, C as term k if `with_c`. Throws not_a_tree, or std::length_error when the flop run out.
+  /// The tree of a class, C as term k if `with_c`. Throws not_a_tree, or std::length_error when the budget runs out.
   sum_tree tree_of(element_class const& where, bool with_c);
 
   /// The terms that are left out or counted more than once in an element that adds up ones wrongly: "" when none is.
@@ -81,7 +92,9 @@ class prober {
 
   context<T>& x_;
   test_case shape_;
-  double budget_, spent_ = 0;
+  probing_budget budget_;
+  double spent_ = 0;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   int threads_ = 0;
 };
 

@@ -77,8 +77,8 @@ std::vector<std::int64_t> some_of(std::vector<std::int64_t> const& elements, std
 template <element T>
 class revealer {
  public:
-  revealer(context<T>& x, test_case const& shape, double flop_budget)
-      : kernel_(x.kernel()), probes_(x, shape, flop_budget), m_(shape.m), n_(shape.n), k_(shape.k) {
+  revealer(context<T>& x, test_case const& shape, probing_budget const& budget)
+      : kernel_(x.kernel()), probes_(x, shape, budget), m_(shape.m), n_(shape.n), k_(shape.k) {
     out_.test = shape;
   }
 
@@ -303,18 +303,18 @@ revelation reveal_alone(candidate const& kernel, test_case const& t, reveal_opti
   out.unavailable = x.open();
   if (!out.unavailable.empty()) return out;
   x.begin_rung(rung::accumulation);
-  return reveal_in(x, t, options.flop_budget);
+  return reveal_in(x, t, {.flop = options.flop_budget});
 }
 
 }  // namespace
 
 template <element T>
-revelation reveal_in(context<T>& x, test_case const& shape, double flop_budget) {
-  return revealer<T>(x, shape, flop_budget)();
+revelation reveal_in(context<T>& x, test_case const& shape, probing_budget const& budget) {
+  return revealer<T>(x, shape, budget)();
 }
 
-template revelation reveal_in<float>(context<float>&, test_case const&, double);
-template revelation reveal_in<double>(context<double>&, test_case const&, double);
+template revelation reveal_in<float>(context<float>&, test_case const&, probing_budget const&);
+template revelation reveal_in<double>(context<double>&, test_case const&, probing_budget const&);
 
 revelation reveal(candidate const& kernel, test_case const& t, reveal_options const& options) {
   if (t.m < 1 || t.n < 1 || t.k < 1) throw std::invalid_argument("there is no sum to reveal: m, n and k begin at 1");

@@ -113,13 +113,17 @@ class grower {
         tops.push_back(tree_.add_leaf(set[0]));
         break;
       }
-      // A set has few pivots at most; the one that splits it most finely leaves the least to do.
+      // The pivot that splits the set most finely leaves the least to do. A tree has few in a set; what is not a tree may
+      // make every term one, and looking at all of them took minutes.
+      constexpr int most_looked_at = 16;
+      int looked_at = 0;
       std::vector<std::int64_t> const* counts = nullptr;
       std::int64_t pivot = -1;
       std::size_t finest = 0;
       for (auto const term : set) {
         auto const found = lost_.find(term);
         if (found == lost_.end()) continue;
+        if (++looked_at > most_looked_at) break;
         std::vector<std::int64_t> levels;
         for (auto const other : set)
           if (other != term) levels.push_back(found->second[static_cast<std::size_t>(other)]);

@@ -34,6 +34,9 @@ effort effort_of(level l, double flop_budget) {
 // calls. Kinds that are few elements take more, since these have to answer one after the other.
 double calls_at(level l) { return l == level::quick ? 50 : l == level::standard ? 150 : 600; }
 
+// A tree takes a second or two; what is none, from a slow kernel, took minutes.
+double seconds_at(level l) { return l == level::full ? 120 : 12; }
+
 /// The longest sum that leaves m and n room for tiles.
 test_case shape_of(effort const& e, test_case t) {
   constexpr std::int64_t room = 61;
@@ -94,7 +97,7 @@ void climb_accumulation(context<T>& x) {
   auto const sized = shape_of(e, base);
   auto const t = x.plain(sized.m, sized.n, sized.k, fill::normal, x.seed(1));
   try {
-    auto const found = reveal_in(x, t, calls_at(x.level()) * flops(t));
+    auto const found = reveal_in(x, t, {.flop = calls_at(x.level()) * flops(t), .seconds = seconds_at(x.level())});
     add_facts(x, found);
     x.set_summary(found.summary());
     x.k_blocks = found.k_blocks;
@@ -108,7 +111,8 @@ void climb_accumulation(context<T>& x) {
     for (auto const& [name, other] : others) {
       auto const there = x.adapted(other);
       if (!x.affordable(there) || (there.m == t.m && there.trans_a == t.trans_a)) continue;
-      auto const r = reveal_in(x, there, calls_at(x.level()) * flops(t) / 2);
+      auto const r =
+          reveal_in(x, there, {.flop = calls_at(x.level()) * flops(t) / 2, .seconds = seconds_at(x.level()) / 4});
       x.add_fact(name, adds_alike(found, r) ? "the same" : r.summary());
       if (!r.defect.empty()) fail_for(x, r);
     }
