@@ -1,8 +1,6 @@
 // axpy: bound by memory, so threads take equal slices and nothing is reused.
 #include "cpu/axpy.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <concepts>
@@ -50,9 +48,7 @@ void axpy(axpy_problem const& p, execution const& e) {
     std::int64_t const last = std::min(blocks * (thread + 1) / count * 16, p.n);
     if (first < last) run(last - first, alpha, x + first * p.stride_x, p.stride_x, y + first * p.stride_y, p.stride_y);
   };
-  if (threads == 1) return slice(0, 1);
-#pragma omp parallel num_threads(threads)
-  slice(omp_get_thread_num(), omp_get_num_threads());
+  run_team(threads, [&](int part) { slice(part, threads); });
 }
 
 template void axpy<float>(axpy_problem const&, execution const&);

@@ -9,7 +9,10 @@ namespace tandem::cpu {
 template <class T>
 struct operands {
   explicit operands(problem const& p)
-      : alpha(static_cast<T>(p.alpha)),
+      : m(p.m),
+        n(p.n),
+        k(p.k),
+        alpha(static_cast<T>(p.alpha)),
         beta(static_cast<T>(p.beta)),
         a(static_cast<T const*>(p.a)),
         a_row(p.trans_a ? 1 : p.lda),
@@ -17,14 +20,17 @@ struct operands {
         b(static_cast<T const*>(p.b)),
         b_row(p.trans_b ? 1 : p.ldb),
         b_col(p.trans_b ? p.ldb : 1),
-        c(static_cast<T*>(p.c)) {}
+        c(static_cast<T*>(p.c)),
+        ldc(p.ldc) {}
 
+  std::int64_t m, n, k;
   T alpha, beta;
   T const* a;
   std::int64_t a_row, a_col;
   T const* b;
   std::int64_t b_row, b_col;
   T* c;
+  std::int64_t ldc;
 };
 
 }  // namespace tandem::cpu

@@ -1,43 +1,160 @@
-// Counting threads: OpenMP says how many there are, except where its threads cannot be had.
+// Teams of threads that outlive a call: each calling thread keeps its own, so callers never wait for each other.
 #include "cpu/threads.hpp"
 
-#include <dirent.h>
 #include <omp.h>
-#include <pthread.h>
+#ifdef __linux__
+#include <sched.h>
+#endif
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <memory>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "hwy/cache_control.h"
 
 namespace tandem::cpu {
 namespace {
 
-std::atomic<bool> had_threads = false;   // the process, when it was last forked
-std::atomic<bool> lost_threads = false;  // this process is the child of one that had
+/// Long enough for the next of a series of calls to find the team awake.
+constexpr std::chrono::microseconds watch_time(200);
 
-/// Whether the process has more threads than the one that asks; true where the system does not say.
-bool has_threads() {
-  auto* const tasks = opendir("/proc/self/task");
-  if (tasks == nullptr) return true;
-  int count = 0;
-  while (auto const* entry = readdir(tasks)) count += entry->d_name[0] != '.';
-  closedir(tasks);
-  return count > 1;
+// An absurd number of threads is cut.
+constexpr int most_threads = 1024;
+
+/// Waits until `value` is no longer `old`: watches it for a while, since sleeping and waking takes about 50 us, and
+/// yields between looks, so that a thread that has to share its core with the one it waits for lets that one run.
+void wait_while(std::atomic<int> const& value, int old) noexcept {
+  auto const deadline = std::chrono::steady_clock::now() + watch_time;
+  do {
+    for (int i = 0; i < 64; ++i) {
+      if (value.load(std::memory_order_acquire) != old) return;
+      hwy::Pause();
+    }
+    std::this_thread::yield();
+  } while (std::chrono::steady_clock::now() < deadline);
+  value.wait(old, std::memory_order_acquire);
 }
 
-// Registered as the library is loaded: a program may have used OpenMP, and forked, before its first call of ours.
-[[maybe_unused]] int const registered = pthread_atfork([] { had_threads = has_threads(); }, nullptr,
-                                                       [] {
-                                                         if (had_threads) lost_threads = true;
-                                                       });
+/// Moves this thread off processor `taken` if it runs there and may run elsewhere: the kernel often wakes a worker on
+/// its waker's core, and the two would share it for the whole product. Leaves the thread's affinity as it was.
+void leave_processor([[maybe_unused]] int taken) noexcept {
+#ifdef __linux__
+  if (sched_getcpu() != taken) return;
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof(allowed), &allowed) != 0 || CPU_COUNT(&allowed) < 2) return;
+  cpu_set_t others = allowed;
+  CPU_CLR(static_cast<unsigned>(taken), &others);
+  if (sched_setaffinity(0, sizeof(others), &others) == 0) sched_setaffinity(0, sizeof(allowed), &allowed);
+#endif
+}
 
-// OpenMP ends the process where the system refuses a thread, so an absurd number is cut.
-constexpr int most_threads = 1024;
+/// The processor that this thread runs on.
+int current_processor() noexcept {
+#ifdef __linux__
+  return sched_getcpu();
+#else
+  return -1;
+#endif
+}
+
+class team {
+ public:
+  team() = default;
+  team(team const&) = delete;
+  team& operator=(team const&) = delete;
+
+  ~team() {
+    for (auto const& w : workers_) w->tell(order::stop);
+    for (auto const& w : workers_) w->thread.join();
+  }
+
+  void run(int parts, void (*work)(void*, int), void* context) {
+    int const helpers = grow(parts - 1);
+    work_ = work;
+    context_ = context;
+    processor_ = current_processor();
+    busy_.store(helpers, std::memory_order_relaxed);
+    for (int i = 0; i < helpers; ++i) workers_[static_cast<std::size_t>(i)]->tell(order::work);
+    work(context, 0);
+    // The parts of threads that the system refused.
+    for (int part = helpers + 1; part < parts; ++part) work(context, part);
+    for (int left; (left = busy_.load(std::memory_order_acquire)) != 0;) wait_while(busy_, left);
+  }
+
+ private:
+  enum class order { none, work, stop };
+
+  struct worker {
+    void tell(order what) {
+      told.store(static_cast<int>(what), std::memory_order_release);
+      told.notify_one();
+    }
+    alignas(64) std::atomic<int> told = static_cast<int>(order::none);  // a cache line of its own
+    std::thread thread;
+  };
+
+  /// Starts workers until there are `wanted`; returns how many of these there are.
+  int grow(int wanted) {
+    while (static_cast<int>(workers_.size()) < wanted) {
+      auto fresh = std::make_unique<worker>();
+      workers_.reserve(workers_.size() + 1);
+      try {
+        fresh->thread = std::thread(&team::serve, this, fresh.get(), static_cast<int>(workers_.size()) + 1);
+      } catch (std::system_error const&) {
+        break;
+      }
+      workers_.push_back(std::move(fresh));
+    }
+    return std::min(wanted, static_cast<int>(workers_.size()));
+  }
+
+  void serve(worker* self, int part) {
+    for (;;) {
+      wait_while(self->told, static_cast<int>(order::none));
+      if (self->told.load(std::memory_order_acquire) == static_cast<int>(order::stop)) return;
+      leave_processor(processor_);
+      work_(context_, part);
+      self->told.store(static_cast<int>(order::none), std::memory_order_relaxed);
+      if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) busy_.notify_one();
+    }
+  }
+
+  std::vector<std::unique_ptr<worker>> workers_;
+  void (*work_)(void*, int) = nullptr;
+  void* context_ = nullptr;
+  int processor_ = -1;         // the caller's
+  std::atomic<int> busy_ = 0;  // workers that have not finished
+};
+
+/// The calling thread's team. A forked child has the object but not its threads: it leaves it and makes another.
+team& thread_team() {
+  thread_local struct holder {
+    std::unique_ptr<team> current = std::make_unique<team>();
+    pid_t owner = getpid();
+    ~holder() {
+      if (owner != getpid()) static_cast<void>(current.release());
+    }
+  } mine;
+  if (mine.owner != getpid()) {
+    static_cast<void>(mine.current.release());
+    mine.current = std::make_unique<team>();
+    mine.owner = getpid();
+  }
+  return *mine.current;
+}
 
 }  // namespace
 
 int offered_threads(execution const& e) {
-  if (lost_threads || omp_in_parallel()) return 1;
-  return std::min(e.threads > 0 ? e.threads : omp_get_max_threads(), most_threads);
+  if (omp_in_parallel()) return 1;
+  return std::clamp(e.threads > 0 ? e.threads : omp_get_max_threads(), 1, most_threads);
 }
+
+void run_team(int parts, void (*work)(void*, int), void* context) { thread_team().run(parts, work, context); }
 
 }  // namespace tandem::cpu

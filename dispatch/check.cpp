@@ -49,6 +49,13 @@ void check_matrix(char const* name, matrix_operand const& x, char row_extent, ch
 // any, so the spans alone do not decide.
 bool share_memory(matrix_operand const& x, matrix_operand const& y, dtype type) {
   if (x.rows == 0 || x.cols == 0 || y.rows == 0 || y.cols == 0) return false;
+  // Nearly always one ends before the other begins. Spans are known to fit 63 bits here.
+  auto const begin = [](matrix_operand const& v) { return reinterpret_cast<std::uintptr_t>(v.data); };
+  auto const end = [&](matrix_operand const& v) {
+    auto const span = static_cast<std::uint64_t>((line_count(v) - 1) * v.ld + line_width(v)) * size_of(type);
+    return begin(v) + static_cast<std::uintptr_t>(span);
+  };
+  if (begin(x) < end(x) && begin(y) < end(y) && (end(x) <= begin(y) || end(y) <= begin(x))) return false;
   if (line_count(x) > line_count(y)) return share_memory(y, x, type);
   auto const size = static_cast<wide>(size_of(type));
   wide const x_start = address(x.data), x_step = x.ld * size, x_width = line_width(x) * size;
@@ -57,10 +64,10 @@ bool share_memory(matrix_operand const& x, matrix_operand const& y, dtype type) 
   wide const y_end = y_start + (line_count(y) - 1) * y_step + y_width;
   if (x_end <= y_start || y_end <= x_start) return false;
   for (std::int64_t i = 0; i < line_count(x); ++i) {
-    wide const begin = x_start + i * x_step;
+    wide const start = x_start + i * x_step;
     // The first line of y that ends after this line of x begins.
-    wide const line = begin < y_start + y_width ? 0 : (begin - y_start - y_width) / y_step + 1;
-    if (line < line_count(y) && y_start + line * y_step < begin + x_width) return true;
+    wide const line = start < y_start + y_width ? 0 : (start - y_start - y_width) / y_step + 1;
+    if (line < line_count(y) && y_start + line * y_step < start + x_width) return true;
   }
   return false;
 }

@@ -25,12 +25,21 @@ struct kernel_name {
 
 bool is_named(kernel const& row, std::string_view name) { return row.name == name || row.technique() == name; }
 
+// Read once: looking through the environment takes longer than a small product.
+std::string const& kernel_from_environment() {
+  static std::string const name = [] {
+    char const* const env = std::getenv("TANDEM_KERNEL");
+    return std::string(env ? env : "");
+  }();
+  return name;
+}
+
 // TANDEM_KERNEL applies where the call names none. One that names kernels of the other operation alone is not meant
 // for this call; one that names nothing at all is a mistake and is kept, so that it is reported.
 kernel_name wanted_name(request const& wanted) {
   if (!wanted.kernel.empty()) return {wanted.kernel, ""};
-  char const* const env = std::getenv("TANDEM_KERNEL");
-  if (env == nullptr || *env == '\0') return {};
+  auto const& env = kernel_from_environment();
+  if (env.empty()) return {};
   bool other = false;
   for (auto const& row : kernel_table())
     if (is_named(row, env)) {
@@ -134,6 +143,20 @@ kernel const& select(request const& wanted) {
 }  // namespace dispatch
 
 kernel const* select_kernel(problem const& p, gemm_options const& options) {
+  // What nearly every call on the host asks for. The CPU's rows rank alike for all problems, so one answer serves.
+  if (options.kernel.empty() && p.memory == memory::host &&
+      (options.backend == backend::automatic || options.backend == backend::cpu) &&
+      dispatch::kernel_from_environment().empty()) {
+    auto const best = [&] { return &dispatch::select({operation::gemm, p.dtype, p.memory, backend::cpu, {}, &p}); };
+    if (p.dtype == dtype::f32) {
+      static kernel const* const row = best();
+      return row;
+    }
+    if (p.dtype == dtype::f64) {
+      static kernel const* const row = best();
+      return row;
+    }
+  }
   return &dispatch::select({operation::gemm, p.dtype, p.memory, options.backend, options.kernel, &p});
 }
 

@@ -179,23 +179,6 @@ TEST_CASE_TEMPLATE("a backend that is not there is an error with its reason, nev
   }
 }
 
-TEST_CASE_TEMPLATE("TANDEM_KERNEL applies where no kernel is named, and must not contradict the backend", T, float,
-                   double) {
-  operands<T> o;
-  setenv("TANDEM_KERNEL", "inner_product", 1);
-  gemm(o.va, o.vb, o.vc);
-  CHECK(o.c[0] == 4);
-  o.c.assign(64, 7);
-  check_refused(
-      o, [&] { gemm(o.va, o.vb, o.vc, {.backend = backend::eigen}); }, errc::unknown_kernel, "(from TANDEM_KERNEL)");
-  setenv("TANDEM_KERNEL", "no_such_kernel", 1);
-  check_refused(
-      o, [&] { gemm(o.va, o.vb, o.vc); }, errc::unknown_kernel, "'no_such_kernel' (from TANDEM_KERNEL)");
-  gemm(o.va, o.vb, o.vc, {.kernel = "outer_product"});
-  CHECK(o.c[0] == 4);
-  unsetenv("TANDEM_KERNEL");
-}
-
 TEST_CASE_TEMPLATE("a kernel of one's own is checked like ours", T, float, double) {
   operands<T> o;
   kernel mine;

@@ -1,6 +1,7 @@
 // AVX2 with FMA: 12 of the 16 registers accumulate, two hold a row of B, two an element of A.
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "cpu/kernels/microkernel.hpp"
 #include "cpu/kernels/targets.hpp"
@@ -22,15 +23,14 @@ namespace tandem::cpu {
 
 instruction_set const& avx2() {
   namespace target = HWY_NAMESPACE;
-  static constexpr instruction_set set = {
-      .technique = "avx2",
-      .vector_bytes = 32,
-      .supported = [] { return (hwy::SupportedTargets() & HWY_AVX2) != 0; },
-      .missing = "this processor has no AVX2 with FMA",
-      .f32 = {6, 16, target::pack<float, 6>, target::pack<float, 16>, target::multiply<float, 6, 16>},
-      .f64 = {6, 8, target::pack<double, 6>, target::pack<double, 8>, target::multiply<double, 6, 8>},
-      .axpy_f32 = target::axpy<float>,
-      .axpy_f64 = target::axpy<double>};
+  static constexpr instruction_set set = {.technique = "avx2",
+                                          .vector_bytes = 32,
+                                          .supported = [] { return has_target(HWY_AVX2); },
+                                          .missing = "this processor has no AVX2 with FMA",
+                                          .f32 = target::make_microkernel<float, 6, 16, 16>(),
+                                          .f64 = target::make_microkernel<double, 6, 8, 16>(),
+                                          .axpy_f32 = target::axpy<float>,
+                                          .axpy_f64 = target::axpy<double>};
   return set;
 }
 

@@ -1,6 +1,7 @@
 // AVX-512: 28 of the 32 registers accumulate, two hold a row of B, one an element of A.
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "cpu/kernels/microkernel.hpp"
 #include "cpu/kernels/targets.hpp"
@@ -22,15 +23,14 @@ namespace tandem::cpu {
 
 instruction_set const& avx512() {
   namespace target = HWY_NAMESPACE;
-  static constexpr instruction_set set = {
-      .technique = "avx512",
-      .vector_bytes = 64,
-      .supported = [] { return (hwy::SupportedTargets() & HWY_AVX3) != 0; },
-      .missing = "this processor has no AVX-512 (F, BW, DQ, VL)",
-      .f32 = {14, 32, target::pack<float, 14>, target::pack<float, 32>, target::multiply<float, 14, 32>},
-      .f64 = {14, 16, target::pack<double, 14>, target::pack<double, 16>, target::multiply<double, 14, 16>},
-      .axpy_f32 = target::axpy<float>,
-      .axpy_f64 = target::axpy<double>};
+  static constexpr instruction_set set = {.technique = "avx512",
+                                          .vector_bytes = 64,
+                                          .supported = [] { return has_target(HWY_AVX3); },
+                                          .missing = "this processor has no AVX-512 (F, BW, DQ, VL)",
+                                          .f32 = target::make_microkernel<float, 14, 32, 32>(),
+                                          .f64 = target::make_microkernel<double, 14, 16, 32>(),
+                                          .axpy_f32 = target::axpy<float>,
+                                          .axpy_f64 = target::axpy<double>};
   return set;
 }
 

@@ -1,28 +1,71 @@
-// What an instruction set offers the GEMM driver: its register tile, and the routines that pack for it and run it.
+// What an instruction set offers the GEMM driver: register tiles, and the routines that pack for them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
 
 namespace tandem::cpu {
 
-/// Copies a width x depth slice into panels of W = mr or nr: out[panel][d][w], `W` elements a step of depth, zeros
-/// behind the last of the width. Element (w, d) is src[w * stride_w + d * stride_d]; one of the strides is 1.
+/// One register tile's work: C (rows x cols) = alpha A B + beta C. Each element is fma(alpha, sum, beta * c), or
+/// alpha * sum if beta = 0, which does not read C; sum runs through k in order.
+template <class T>
+struct tile_work {
+  std::int64_t k = 0;
+  T const* a = nullptr;  ///< element (i, p) is a[i * a_row + p * a_col]
+  std::int64_t a_row = 0, a_col = 0;
+  T const* b = nullptr;  ///< element (p, j) is b[p * b_row + j]
+  std::int64_t b_row = 0;
+  T* packed = nullptr;  ///< where a tile that reads B in place leaves it: rows of its width, zeros behind the columns
+  std::int64_t packed_row = 0;  ///< elements from one of these to the next; 0: one row's memory for all, not wanted
+  T alpha = 1, beta = 0;
+  T* c = nullptr;
+  std::int64_t ldc = 0;
+  std::int64_t cols = 0;
+  bool streaming = false;  ///< C's lines are whole, aligned, and not wanted in the caches
+};
+
+/// Where a tile reads B: from a packed panel, or where it lies, packing it by the way.
+enum class source { packed, in_place };
+
+template <class T>
+using tile_function = void (*)(tile_work<T> const&);
+
+/// Copies a width x depth slice into panels of W elements a step of depth: out[panel][d][w], zeros behind the last of
+/// the width. Element (w, d) is src[w * stride_w + d * stride_d]; one of the strides is 1.
 template <class T>
 using pack_function = void (*)(T const* src, std::int64_t stride_w, std::int64_t stride_d, std::int64_t width,
                                std::int64_t depth, T* out);
 
-/// One element type's microkernel.
+/// One element type's microkernels: a tile for every number of rows up to mr and of vectors up to four, as far as they
+/// fit the registers. Width 0 is half a vector, for a few columns that are left over.
 template <class T>
 struct microkernel {
-  std::int64_t mr = 0, nr = 0;
-  pack_function<T> pack_a = nullptr;  ///< width: rows of op(A); depth: its columns
-  pack_function<T> pack_b = nullptr;  ///< width: columns of op(B); depth: its rows
-  /// C (rows x cols, at most mr x nr) = alpha a b + beta C for one packed panel of each, kc deep. Each element is
-  /// fma(alpha, sum, beta * c), or alpha * sum if beta = 0, which does not read C; sum runs through kc in order.
-  void (*multiply)(std::int64_t kc, T const* a, T const* b, T alpha, T beta, T* c, std::int64_t ldc, std::int64_t rows,
-                   std::int64_t cols) = nullptr;
+  static constexpr int most_rows = 14, widths = 5;
+  std::int64_t mr = 0, nr = 0;        ///< the tile that computes the most for each element it loads
+  int lanes = 0;                      ///< of a vector
+  std::array<int, widths> rows = {};  ///< the most rows of a tile, by its width; 0: there is none
+  std::array<std::array<std::array<tile_function<T>, most_rows>, widths>, 2> tiles = {};  // (source, width, rows - 1)
+  std::array<pack_function<T>, most_rows> pack_a = {};                                    ///< by rows - 1
+  std::array<pack_function<T>, widths> pack_b = {};
+  /// c[i] = fma(alpha, sums[i], beta * c[i]), as a tile would have written it.
+  void (*combine)(std::int64_t n, T alpha, T const* sums, T beta, T* c) = nullptr;
+  /// C (m x n) = alpha A B + beta C where A's rows and B's columns are contiguous: b_col elements from one column to
+  /// the next, c_row and c_col from one element of C to the next.
+  void (*dots)(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, T const* a, std::int64_t a_row, T const* b,
+               std::int64_t b_col, T beta, T* c, std::int64_t c_row, std::int64_t c_col) = nullptr;
+
+  /// The width of the narrowest tile that takes this many columns, and its elements.
+  int width_of(std::int64_t cols) const {
+    if (rows[0] > 0 && 2 * cols <= lanes) return 0;
+    auto const width = static_cast<std::size_t>((cols + lanes - 1) / lanes);
+    return static_cast<int>(rows[width] > 0 ? width : width + 1);
+  }
+  std::int64_t elements(int width) const { return width == 0 ? lanes / 2 : width * lanes; }
+  tile_function<T> tile(source b, int width, std::int64_t tile_rows) const {
+    return tiles[static_cast<std::size_t>(b)][static_cast<std::size_t>(width)][static_cast<std::size_t>(tile_rows - 1)];
+  }
 };
 
 /// y[i * stride_y] = fma(alpha, x[i * stride_x], y[i * stride_y]) for 0 <= i < n.

@@ -1,6 +1,7 @@
 // NEON: 24 of the 32 registers accumulate, three hold a row of B, one an element of A.
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "cpu/kernels/microkernel.hpp"
 #include "cpu/kernels/targets.hpp"
@@ -22,15 +23,14 @@ namespace tandem::cpu {
 
 instruction_set const& neon() {
   namespace target = HWY_NAMESPACE;
-  static constexpr instruction_set set = {
-      .technique = "neon",
-      .vector_bytes = 16,
-      .supported = [] { return (hwy::SupportedTargets() & HWY_NEON) != 0; },
-      .missing = "this processor has no NEON",
-      .f32 = {8, 12, target::pack<float, 8>, target::pack<float, 12>, target::multiply<float, 8, 12>},
-      .f64 = {8, 6, target::pack<double, 8>, target::pack<double, 6>, target::multiply<double, 8, 6>},
-      .axpy_f32 = target::axpy<float>,
-      .axpy_f64 = target::axpy<double>};
+  static constexpr instruction_set set = {.technique = "neon",
+                                          .vector_bytes = 16,
+                                          .supported = [] { return has_target(HWY_NEON); },
+                                          .missing = "this processor has no NEON",
+                                          .f32 = target::make_microkernel<float, 8, 12, 32>(),
+                                          .f64 = target::make_microkernel<double, 8, 6, 32>(),
+                                          .axpy_f32 = target::axpy<float>,
+                                          .axpy_f64 = target::axpy<double>};
   return set;
 }
 

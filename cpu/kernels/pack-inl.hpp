@@ -41,7 +41,6 @@ HWY_INLINE void pack_transposed(T const* HWY_RESTRICT src, std::int64_t stride_w
                                 T* HWY_RESTRICT out) {
   constexpr int edge = transpose_edge<T>;
   constexpr int line = 64 / sizeof(T);
-  static_assert(W >= edge);
   std::int64_t d0 = 0;
   for (; d0 + edge <= depth;) {
     std::int64_t const d1 = d0 + line <= depth ? d0 + line : d0 + (depth - d0) / edge * edge;
@@ -61,10 +60,14 @@ template <class T, int W>
 void pack(T const* HWY_RESTRICT src, std::int64_t stride_w, std::int64_t stride_d, std::int64_t width,
           std::int64_t depth, T* HWY_RESTRICT out) {
   for (; width >= W; width -= W, src += W * stride_w, out += W * depth) {
-    if (stride_w == 1)
+    if (stride_w == 1) {
       for (std::int64_t d = 0; d < depth; ++d) std::memcpy(out + d * W, src + d * stride_d, W * sizeof(T));
-    else
+    } else if constexpr (W >= transpose_edge<T>) {
       pack_transposed<W>(src, stride_w, depth, out);
+    } else {
+      for (std::int64_t d = 0; d < depth; ++d)
+        for (int w = 0; w < W; ++w) out[d * W + w] = src[w * stride_w + d];
+    }
   }
   if (width == 0) return;
   for (std::int64_t d = 0; d < depth; ++d) {

@@ -1,7 +1,7 @@
 // Which instruction sets this architecture has, best first.
 #include "cpu/kernels/targets.hpp"
 
-#include "hwy/detect_compiler_arch.h"
+#include "hwy/highway.h"
 
 namespace tandem::cpu {
 
@@ -15,6 +15,11 @@ std::span<instruction_set const* const> instruction_sets() {
 #else
   return {};
 #endif
+}
+
+bool has_target(std::int64_t target) {
+  static std::int64_t const supported = hwy::SupportedTargets();
+  return (supported & target) != 0;
 }
 
 }  // namespace tandem::cpu

@@ -1,6 +1,8 @@
 // The instruction sets, one file each.
 #pragma once
 
+#include <cstdint>
+
 #include "cpu/kernels/microkernel.hpp"
 
 namespace tandem::cpu {
@@ -9,5 +11,9 @@ instruction_set const& avx512();
 instruction_set const& avx2();
 instruction_set const& baseline();
 instruction_set const& neon();
+
+/// Whether processor and operating system have this Highway target. Asked once: on a virtual machine it takes
+/// microseconds.
+bool has_target(std::int64_t target);
 
 }  // namespace tandem::cpu

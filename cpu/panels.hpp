@@ -1,0 +1,49 @@
+// The outer-product GEMM on panels: what one thread does to its block of C.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/kernels/microkernel.hpp"
+#include "cpu/operands.hpp"
+
+namespace tandem::cpu {
+
+/// A half-open range of rows, columns or terms.
+struct span_of {
+  std::int64_t first, last;
+  std::int64_t size() const { return last - first; }
+};
+
+/// How a product is cut. kc depends on the sizes and the caches alone, so the bits of a product depend neither on the
+/// number of threads nor on what is packed.
+struct tiling {
+  std::int64_t kc = 0;     ///< terms of one pass over C
+  std::int64_t mc = 0;     ///< rows of A that stay in L2
+  std::int64_t rows = 0;   ///< the most rows of a register tile
+  std::int64_t cols = 0;   ///< columns of a register tile
+  bool pack_b = true;      ///< where it is not transposed; else every tile reads it where it lies
+  bool pack_a = false;     ///< else A is read where it lies
+  bool streaming = false;  ///< C goes past the caches
+};
+
+/// Elements of packed A and packed B that a thread needs, each a multiple of a cache line.
+template <class T>
+std::int64_t packed_a_size(tiling const& t);
+template <class T>
+std::int64_t packed_b_size(tiling const& t);
+
+/// The block rows x cols of C = alpha A B + o.beta C, summed over `terms`, which begin at a multiple of kc.
+template <class T>
+void multiply_panels(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, span_of rows, span_of cols,
+                     span_of terms, T* packed_a, T* packed_b);
+
+extern template std::int64_t packed_a_size<float>(tiling const&);
+extern template std::int64_t packed_a_size<double>(tiling const&);
+extern template std::int64_t packed_b_size<float>(tiling const&);
+extern template std::int64_t packed_b_size<double>(tiling const&);
+extern template void multiply_panels(microkernel<float> const&, operands<float> const&, tiling const&, span_of, span_of,
+                                     span_of, float*, float*);
+extern template void multiply_panels(microkernel<double> const&, operands<double> const&, tiling const&, span_of,
+                                     span_of, span_of, double*, double*);
+
+}  // namespace tandem::cpu

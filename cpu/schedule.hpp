@@ -1,0 +1,29 @@
+// How a product is cut into panels and tiles, and shared out among threads: the cost model.
+#pragma once
+
+#include "cpu/blocking.hpp"
+#include "cpu/kernels/microkernel.hpp"
+#include "cpu/operands.hpp"
+#include "cpu/panels.hpp"
+
+namespace tandem::cpu {
+
+/// A grid of parts: rows x cols blocks of C, each with `terms` shares of k. One thread works on each part.
+struct grid {
+  int rows = 1, cols = 1, terms = 1;
+  int parts() const { return rows * cols * terms; }
+};
+
+template <class T>
+tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o);
+
+/// The grid of at most `threads` parts that is done first.
+template <class T>
+grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, int threads);
+
+extern template tiling choose_tiling(cache_sizes const&, microkernel<float> const&, operands<float> const&);
+extern template tiling choose_tiling(cache_sizes const&, microkernel<double> const&, operands<double> const&);
+extern template grid choose_grid(microkernel<float> const&, operands<float> const&, tiling const&, int);
+extern template grid choose_grid(microkernel<double> const&, operands<double> const&, tiling const&, int);
+
+}  // namespace tandem::cpu
