@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cpu/blocking.hpp"
+#include "cpu/dots.hpp"
 #include "cpu/operands.hpp"
 #include "cpu/panels.hpp"
 #include "cpu/schedule.hpp"
@@ -113,8 +114,8 @@ void multiply_small(microkernel<T> const& kernel, operands<T> const& o) {
   tiling t;
   t.kc = o.k, t.mc = o.m;
   t.rows = kernel.mr;
-  t.cols = kernel.nr;
-  t.pack_b = false;
+  t.nc = t.cols = kernel.nr;
+  t.pack_b = o.b_col != 1;
   multiply_panels(kernel, o, t, {0, o.m}, {0, o.n}, {0, o.k}, static_cast<T*>(nullptr), packed_b);
 }
 
@@ -122,7 +123,9 @@ void multiply_small(microkernel<T> const& kernel, operands<T> const& o) {
 
 template <class T>
 void gemm(microkernel<T> const& kernel, problem const& p, execution const& e) {
-  if (operands<T> const o(p); is_small(o)) return multiply_small(kernel, o);
+  operands<T> const o(p);
+  if (is_small(o)) return multiply_small(kernel, o);
+  if (suits_dots(o)) return multiply_dots(kernel, o, offered_threads(e));
   product<T>(kernel, p, offered_threads(e))();
 }
 

@@ -14,15 +14,17 @@ struct span_of {
   std::int64_t size() const { return last - first; }
 };
 
-/// How a product is cut. kc depends on the sizes and the caches alone, so the bits of a product depend neither on the
-/// number of threads nor on what is packed.
+/// How a product is cut. It depends on the sizes, the layout and the caches alone, so the bits of a product do not
+/// depend on the number of threads.
 struct tiling {
   std::int64_t kc = 0;     ///< terms of one pass over C
-  std::int64_t mc = 0;     ///< rows of A that stay in L2
+  std::int64_t mc = 0;     ///< rows of A that are packed at a time
+  std::int64_t nc = 0;     ///< columns of B that are packed at a time
   std::int64_t rows = 0;   ///< the most rows of a register tile
   std::int64_t cols = 0;   ///< columns of a register tile
-  bool pack_b = true;      ///< where it is not transposed; else every tile reads it where it lies
   bool pack_a = false;     ///< else A is read where it lies
+  bool pack_b = false;     ///< else B is read where it lies, which it must not be if it is transposed
+  bool far = false;        ///< B, read where it lies, is asked for ahead of time
   bool streaming = false;  ///< C goes past the caches
 };
 

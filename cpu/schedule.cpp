@@ -12,6 +12,12 @@ double as_double(std::int64_t x) { return static_cast<double>(x); }
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
+/// Equal shares of `size` of at most `limit`, in multiples of `step`: no thin one is left at the end.
+std::int64_t split(std::int64_t size, std::int64_t limit, std::int64_t step) {
+  std::int64_t const shares = ceil_div(size, std::max(limit / step * step, step));
+  return std::min(ceil_div(ceil_div(size, shares), step) * step, size);
+}
+
 // Steps of a microsecond: one a cycle at 3.5 GHz.
 constexpr double microsecond = 3500;
 
@@ -25,21 +31,50 @@ double steps(std::int64_t rows, double vectors, tiling const& t) {
   return vectors * (as_double(rows) + 1.5 * tiles) + (t.pack_a ? 0.35 * as_double(rows) : 0);
 }
 
+/// Whether C is written once, in whole lines, and is too large to be found in a cache afterwards.
+template <class T>
+bool streams(cache_sizes const& caches, operands<T> const& o, tiling const& t) {
+  constexpr std::int64_t size = sizeof(T), line = 64;
+  return o.beta == 0 && o.k <= t.kc && o.m * o.n * size > caches.l3 / 2 && o.ldc * size % line == 0 &&
+         reinterpret_cast<std::uintptr_t>(o.c) % line == 0;
+}
+
+template <class T>
+tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr auto size = static_cast<std::int64_t>(sizeof(T));
+  tiling t;
+  t.rows = kernel.mr, t.cols = kernel.nr;
+  bool const transposed_b = o.b_col != 1;
+  if (o.m <= 2 * kernel.mr && !transposed_b) {
+    // A skinny C: B is used up as it comes, in long stretches of a few rows, while C stays in L2.
+    if (o.m <= kernel.rows[4]) t.cols = 4 * kernel.lanes;
+    t.kc = std::min<std::int64_t>(o.k, 32);
+    t.mc = o.m, t.nc = o.n;
+    t.far = o.k * o.n * size > caches.l2 / 2;
+    return t;
+  }
+  t.pack_b = true;
+  if (o.n <= 2 * kernel.nr) {
+    // A is used up as it comes, along its rows; a block of B half the size of L2 stays.
+    t.pack_a = o.a_row == 1 && o.n > kernel.nr;
+    t.nc = o.n;
+    t.kc = split(o.k, caches.l2 / 2 / (size * ceil_div(o.n, kernel.lanes) * kernel.lanes), 8);
+    t.mc = t.pack_a ? 8 * kernel.mr : o.m;
+    return t;
+  }
+  t.pack_a = true;
+  t.kc = split(o.k, std::min<std::int64_t>(caches.l1 / (size * kernel.nr), 512), 8);
+  t.nc = split(o.n, caches.l2 / 2 / (size * t.kc), kernel.nr);
+  t.mc = std::min(8 * kernel.mr, o.m);
+  return t;
+}
+
 }  // namespace
 
 template <class T>
 tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
-  constexpr auto size = static_cast<std::int64_t>(sizeof(T));
-  tiling t;
-  auto const b = choose_blocking(caches, size, kernel.mr, kernel.nr, o.m, o.n, o.k);
-  t.kc = b.kc, t.mc = b.mc;
-  t.rows = kernel.mr, t.cols = kernel.nr;
-  // All rows in one tile leave registers for wider ones, which read longer stretches of B.
-  if (o.m <= kernel.rows[4]) t.cols = 4 * kernel.lanes;
-  // A small block of A that is used a few times is read from L1 wherever it lies.
-  std::int64_t const uses = ceil_div(o.n, t.cols);
-  bool const near = std::min(t.mc, o.m) * t.kc * size <= caches.l1 && (o.a_row * size) % 2048 != 0;
-  t.pack_a = o.m > kernel.mr && uses > (near ? 8 : 2);
+  auto t = cut(caches, kernel, o);
+  t.streaming = streams(caches, o, t);
   return t;
 }
 

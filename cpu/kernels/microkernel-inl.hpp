@@ -44,29 +44,33 @@ HWY_INLINE void store_lanes(D d, hn::Vec<D> v, T* HWY_RESTRICT to, std::size_t c
 template <class D, class T>
 HWY_INLINE hn::Vec<D> combined(D d, hn::Vec<D> sum, T alpha, T beta, T const* HWY_RESTRICT old, std::size_t count) {
   auto const va = hn::Set(d, alpha);
-  if (beta == 0) return hn::Mul(va, sum);
+  if (beta == 0) return alpha == 1 ? sum : hn::Mul(va, sum);
   auto const before = count == hn::MaxLanes(d) ? hn::LoadU(d, old) : load_lanes(d, old, count);
   return hn::MulAdd(va, sum, hn::Mul(hn::Set(d, beta), before));
 }
 
-// The rows of A. Row r lies odd * 2^shift strides below the first: with the odd multiples at hand, x86 reaches each row
-// with one address of base, index and scale, and no row needs a pointer of its own.
-template <class T>
-struct row_strides {
-  explicit HWY_INLINE row_strides(std::int64_t stride) {
-    for (int i = 0; i < 7; ++i) odd[i] = (2 * i + 1) * stride * static_cast<std::int64_t>(sizeof(T));
+// One column of R rows of A. A pointer serves three rows, since x86 reaches base + index * {1, 2} in one address: with
+// one for each row there are too few registers, and what the compiler keeps in vector registers instead costs the
+// arithmetic its turns.
+template <class T, int R>
+struct column {
+  static constexpr int bases = (R + 2) / 3;
+  HWY_INLINE column(T const* a, std::int64_t row, std::int64_t col)
+      : stride(row * static_cast<std::int64_t>(sizeof(T))), step(col * static_cast<std::int64_t>(sizeof(T))) {
+    for (int i = 0; i < bases; ++i) base[i] = reinterpret_cast<char const*>(a) + 3 * i * stride;
   }
-  HWY_INLINE T const& at(T const* base, int r) const {
-    if (r == 0) return *base;
-    int const shift = r % 8 == 0 ? 3 : r % 4 == 0 ? 2 : r % 2 == 0 ? 1 : 0;
-    auto const* const bytes = reinterpret_cast<char const*>(base) + (odd[(r >> shift) / 2] << shift);
-    return *reinterpret_cast<T const*>(bytes);
+  HWY_INLINE T at(int r) const { return *reinterpret_cast<T const*>(base[r / 3] + r % 3 * stride); }
+  HWY_INLINE void advance() {
+    HWY_UNROLL(5)
+    for (int i = 0; i < bases; ++i) base[i] += step;
   }
-  std::int64_t odd[7];  // 1, 3, 5, ... 13 strides in bytes
+  char const* base[bases];
+  std::int64_t stride, step;  // bytes
 };
 
-// Rows of B that a tile reading B where it lies asks for ahead of time: DRAM is some hundred cycles away.
-constexpr int rows_ahead = 16;
+// How far ahead along a row of B a tile that reads it where it lies asks for it: DRAM is some hundred cycles away.
+template <class T>
+constexpr int cols_ahead = 512 / sizeof(T);
 
 // What happens rarely to a tile's sums: parts of vectors are stored, or whole ones past the caches.
 template <class T, class D>
@@ -89,20 +93,18 @@ HWY_NOINLINE void finish(tile_work<T> const& w, T const* HWY_RESTRICT sums, int 
     }
 }
 
-// The tile of R rows and V vectors of D. B comes from a packed panel, or from where it lies: then it is also left in
-// `packed`, `packed_row` elements a row.
-template <class T, class D, int R, int V, bool in_place>
+// The tile of R rows and V vectors of D.
+template <class T, class D, int R, int V, source S>
 HWY_NOINLINE void tile(tile_work<T> const& w) {
   D const d;
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
   using vec = hn::Vec<D>;
-  std::int64_t const b_row = in_place ? w.b_row : V * N;
-  T const* HWY_RESTRICT a = w.a;
+  std::int64_t const b_row = S == source::packed ? V * N : w.b_row;
   T const* HWY_RESTRICT b = w.b;
-  T* HWY_RESTRICT packed = w.packed;
-  std::int64_t const a_col = w.a_col;
-  row_strides<T> const rows(w.a_row);
+  column<T, R> a(w.a, w.a_row, w.a_col);
   std::size_t const last = static_cast<std::size_t>(w.cols - (V - 1) * N);  // columns of the last vector
+  bool const whole = last == N;
+  [[maybe_unused]] bool const far = w.far;
 
   vec acc[R][V];  // (rows, vectors)
   HWY_UNROLL(16)
@@ -114,28 +116,26 @@ HWY_NOINLINE void tile(tile_work<T> const& w) {
   if (w.beta != 0)
     for (int r = 0; r < R; ++r)
       for (int v = 0; v < V; ++v) hwy::Prefetch(w.c + r * w.ldc + v * N);
-  for (std::int64_t p = w.k; p > 0; --p, a += a_col, b += b_row) {
+  for (std::int64_t p = w.k; p > 0; --p, a.advance(), b += b_row) {
     vec row[V];
     HWY_UNROLL(4)
     for (int v = 0; v < V; ++v) {
-      if constexpr (in_place) {
-        __builtin_prefetch(b + rows_ahead * b_row + v * N, 0, 2);
-        row[v] = v == V - 1 ? load_lanes(d, b + v * N, last) : hn::LoadU(d, b + v * N);
-        hn::Store(row[v], d, packed + v * N);
-      } else {
+      if constexpr (S == source::packed) {
         row[v] = hn::Load(d, b + v * N);
+      } else {
+        if (far) hwy::Prefetch(b + cols_ahead<T> + v * N);
+        row[v] = v < V - 1 || whole ? hn::LoadU(d, b + v * N) : load_lanes(d, b + v * N, last);
       }
     }
-    if constexpr (in_place) packed += w.packed_row;
     HWY_UNROLL(16)
     for (int r = 0; r < R; ++r) {
-      auto const element = hn::Set(d, rows.at(a, r));
+      auto const element = hn::Set(d, a.at(r));
       HWY_UNROLL(4)
       for (int v = 0; v < V; ++v) acc[r][v] = hn::MulAdd(element, row[v], acc[r][v]);
     }
   }
 
-  if (last != N || w.streaming) {
+  if (w.streaming || (!whole && !has_masks)) {
     HWY_ALIGN T sums[R * V * N];
     HWY_UNROLL(16)
     for (int r = 0; r < R; ++r) {
@@ -150,7 +150,10 @@ HWY_NOINLINE void tile(tile_work<T> const& w) {
     HWY_UNROLL(4)
     for (int v = 0; v < V; ++v) {
       T* const c = w.c + r * w.ldc + v * N;
-      hn::StoreU(combined(d, acc[r][v], alpha, beta, c, N), d, c);
+      if (v < V - 1 || whole)
+        hn::StoreU(combined(d, acc[r][v], alpha, beta, c, N), d, c);
+      else
+        store_lanes(d, combined(d, acc[r][v], alpha, beta, c, last), c, last);
     }
   }
 }
@@ -166,6 +169,73 @@ HWY_NOINLINE void combine(std::int64_t n, T alpha, T const* HWY_RESTRICT sums, T
   }
 }
 
+// R x J elements of C as dot products of rows of A and columns of B, each of which lies together.
+template <class T, int R, int J>
+HWY_NOINLINE void dot_tile(std::int64_t k, T alpha, T const* HWY_RESTRICT a, std::int64_t a_row,
+                           T const* HWY_RESTRICT b, std::int64_t b_col, T beta, T* c, std::int64_t c_row,
+                           std::int64_t c_col) {
+  hn::ScalableTag<T> const d;
+  constexpr int N = lanes<T>;
+  hn::Vec<decltype(d)> acc[R][J];  // (rows, columns)
+  HWY_UNROLL(8)
+  for (int r = 0; r < R; ++r) {
+    HWY_UNROLL(4)
+    for (int j = 0; j < J; ++j) acc[r][j] = hn::Zero(d);
+  }
+  std::int64_t p = 0;
+  for (; p + N <= k; p += N) {
+    hn::Vec<decltype(d)> col[J];
+    HWY_UNROLL(4)
+    for (int j = 0; j < J; ++j) col[j] = hn::LoadU(d, b + j * b_col + p);
+    HWY_UNROLL(8)
+    for (int r = 0; r < R; ++r) {
+      hwy::Prefetch(a + r * a_row + p + cols_ahead<T>);
+      auto const row = hn::LoadU(d, a + r * a_row + p);
+      HWY_UNROLL(4)
+      for (int j = 0; j < J; ++j) acc[r][j] = hn::MulAdd(row, col[j], acc[r][j]);
+    }
+  }
+  if (p < k) {
+    std::size_t const rest = static_cast<std::size_t>(k - p);
+    for (int r = 0; r < R; ++r)
+      for (int j = 0; j < J; ++j)
+        acc[r][j] =
+            hn::MulAdd(load_lanes(d, a + r * a_row + p, rest), load_lanes(d, b + j * b_col + p, rest), acc[r][j]);
+  }
+  hn::CappedTag<T, 1> const one;
+  HWY_UNROLL(8)
+  for (int r = 0; r < R; ++r) {
+    HWY_UNROLL(4)
+    for (int j = 0; j < J; ++j) {
+      T* const to = c + r * c_row + j * c_col;
+      auto const sum = hn::Set(one, hn::GetLane(hn::SumOfLanes(d, acc[r][j])));
+      hn::StoreU(combined(one, sum, alpha, beta, to, 1), one, to);
+    }
+  }
+}
+
+template <class T, int R, int J>
+void dot_columns(std::int64_t n, std::int64_t k, T alpha, T const* a, std::int64_t a_row, T const* b,
+                 std::int64_t b_col, T beta, T* c, std::int64_t c_row, std::int64_t c_col) {
+  std::int64_t j = 0;
+  for (; j + J <= n; j += J)
+    dot_tile<T, R, J>(k, alpha, a, a_row, b + j * b_col, b_col, beta, c + j * c_col, c_row, c_col);
+  if constexpr (J > 1)
+    if (j < n)
+      dot_columns<T, R, J - 1>(n - j, k, alpha, a, a_row, b + j * b_col, b_col, beta, c + j * c_col, c_row, c_col);
+}
+
+// A passes once, in groups of R rows, each beside all columns of B.
+template <class T, int R, int J>
+void dots(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, T const* a, std::int64_t a_row, T const* b,
+          std::int64_t b_col, T beta, T* c, std::int64_t c_row, std::int64_t c_col) {
+  std::int64_t i = 0;
+  for (; i + R <= m; i += R)
+    dot_columns<T, R, J>(n, k, alpha, a + i * a_row, a_row, b, b_col, beta, c + i * c_row, c_row, c_col);
+  if constexpr (R > 1)
+    if (i < m) dots<T, R - 1, J>(m - i, n, k, alpha, a + i * a_row, a_row, b, b_col, beta, c + i * c_row, c_row, c_col);
+}
+
 // A row of A's accumulators and a row of B must fit the registers, beside the element that is multiplied.
 constexpr int most_rows(int registers, int vectors, int mr) {
   int const fits = (registers - 1 - vectors) / vectors;
@@ -178,8 +248,8 @@ constexpr void fill(microkernel<T>& k, int width) {
   if constexpr (R > 0) {
     k.rows[width] = R > k.rows[width] ? R : k.rows[width];
     k.pack_b[width] = pack<T, V* static_cast<int>(hn::MaxLanes(D()))>;
-    k.tiles[0][width][R - 1] = tile<T, D, R, V, false>;
-    k.tiles[1][width][R - 1] = tile<T, D, R, V, true>;
+    k.tiles[0][width][R - 1] = tile<T, D, R, V, source::packed>;
+    k.tiles[1][width][R - 1] = tile<T, D, R, V, source::in_place>;
     fill<T, D, R - 1, V>(k, width);
   }
 }
@@ -206,7 +276,13 @@ constexpr microkernel<T> make_microkernel() {
   if constexpr (nr == 3 * N) fill<T, full, most_rows(registers, 3, mr), 3>(k, 3);
   fill<T, full, most_rows(registers, 4, mr), 4>(k, 4);
   fill_pack_a<T, mr>(k);
+  k.pack_rows = pack_rows<T>;
   k.combine = combine<T>;
+  // R J sums, J columns and one row in registers.
+  if constexpr (registers == 32)
+    k.dots = dots<T, 5, 4>;
+  else
+    k.dots = dots<T, 4, 2>;
   return k;
 }
 

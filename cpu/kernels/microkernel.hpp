@@ -17,8 +17,7 @@ struct tile_work {
   std::int64_t a_row = 0, a_col = 0;
   T const* b = nullptr;  ///< element (p, j) is b[p * b_row + j]
   std::int64_t b_row = 0;
-  T* packed = nullptr;  ///< where a tile that reads B in place leaves it: rows of its width, zeros behind the columns
-  std::int64_t packed_row = 0;  ///< elements from one of these to the next; 0: one row's memory for all, not wanted
+  bool far = false;  ///< B lies beyond L2, so that the columns to the right are asked for ahead of time
   T alpha = 1, beta = 0;
   T* c = nullptr;
   std::int64_t ldc = 0;
@@ -26,7 +25,7 @@ struct tile_work {
   bool streaming = false;  ///< C's lines are whole, aligned, and not wanted in the caches
 };
 
-/// Where a tile reads B: from a packed panel, or where it lies, packing it by the way.
+/// Where a tile reads B: from a packed panel, or where it lies.
 enum class source { packed, in_place };
 
 template <class T>
@@ -37,6 +36,13 @@ using tile_function = void (*)(tile_work<T> const&);
 template <class T>
 using pack_function = void (*)(T const* src, std::int64_t stride_w, std::int64_t stride_d, std::int64_t width,
                                std::int64_t depth, T* out);
+
+/// Packs a width x depth slice whose rows of `width` are contiguous, element (w, d) at src[w + d * stride], into panels
+/// of `panel` elements a step of depth, the last one of `last`, zeros behind the width. It goes through the source row
+/// by row: a page is visited once.
+template <class T>
+using pack_rows_function = void (*)(T const* src, std::int64_t stride, std::int64_t width, std::int64_t depth,
+                                    std::int64_t panel, std::int64_t last, T* out);
 
 /// One element type's microkernels: a tile for every number of rows up to mr and of vectors up to four, as far as they
 /// fit the registers. Width 0 is half a vector, for a few columns that are left over.
@@ -49,6 +55,7 @@ struct microkernel {
   std::array<std::array<std::array<tile_function<T>, most_rows>, widths>, 2> tiles = {};  // (source, width, rows - 1)
   std::array<pack_function<T>, most_rows> pack_a = {};                                    ///< by rows - 1
   std::array<pack_function<T>, widths> pack_b = {};
+  pack_rows_function<T> pack_rows = nullptr;
   /// c[i] = fma(alpha, sums[i], beta * c[i]), as a tile would have written it.
   void (*combine)(std::int64_t n, T alpha, T const* sums, T beta, T* c) = nullptr;
   /// C (m x n) = alpha A B + beta C where A's rows and B's columns are contiguous: b_col elements from one column to
@@ -59,8 +66,8 @@ struct microkernel {
   /// The width of the narrowest tile that takes this many columns, and its elements.
   int width_of(std::int64_t cols) const {
     if (rows[0] > 0 && 2 * cols <= lanes) return 0;
-    auto const width = static_cast<std::size_t>((cols + lanes - 1) / lanes);
-    return static_cast<int>(rows[width] > 0 ? width : width + 1);
+    int const width = cols <= lanes ? 1 : cols <= 2 * lanes ? 2 : cols <= 3 * lanes ? 3 : 4;
+    return rows[static_cast<std::size_t>(width)] > 0 ? width : width + 1;
   }
   std::int64_t elements(int width) const { return width == 0 ? lanes / 2 : width * lanes; }
   tile_function<T> tile(source b, int width, std::int64_t tile_rows) const {

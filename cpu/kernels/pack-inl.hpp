@@ -76,5 +76,29 @@ void pack(T const* HWY_RESTRICT src, std::int64_t stride_w, std::int64_t stride_
   }
 }
 
+// One row of one panel.
+template <class T>
+HWY_INLINE void copy_row(T const* HWY_RESTRICT from, std::int64_t count, T* HWY_RESTRICT to) {
+  hn::ScalableTag<T> const d;
+  constexpr int N = HWY_LANES(T);
+  std::int64_t i = 0;
+  for (; i + N <= count; i += N) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
+  for (; i < count; ++i) to[i] = from[i];
+}
+
+template <class T>
+void pack_rows(T const* HWY_RESTRICT src, std::int64_t stride, std::int64_t width, std::int64_t depth,
+               std::int64_t panel, std::int64_t last, T* HWY_RESTRICT out) {
+  for (std::int64_t d = 0; d < depth; ++d, src += stride) {
+    std::int64_t w = 0;
+    T* to = out + d * panel;
+    for (; w + panel <= width; w += panel, to += panel * depth) copy_row(src + w, panel, to);
+    if (w == width) continue;
+    to = out + w * depth + d * last;
+    copy_row(src + w, width - w, to);
+    for (std::int64_t i = width - w; i < last; ++i) to[i] = 0;
+  }
+}
+
 }  // namespace tandem::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

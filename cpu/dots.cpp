@@ -1,0 +1,98 @@
+// The outer product wants rows of B; where B is transposed it has to be turned first, and where C is a few columns most
+// lanes of a vector are idle. Here a vector runs along k instead, and its lanes are added up at the end. Bound by the
+// bytes of the large operand, which is read once, front to back.
+//
+// k is cut into stretches, so that the small operand's stay in L2; a term is rounded at most once for every vector of
+// its stretch, in the sum over the lanes, and once a stretch: fewer than k + 2 times.
+#include "cpu/dots.hpp"
+
+#include <algorithm>
+
+#include "cpu/threads.hpp"
+#include "cpu/workspace.hpp"
+
+namespace tandem::cpu {
+namespace {
+
+// Beyond so many rows of the small operand, packing the large one costs less than reading it that often.
+constexpr std::int64_t most_columns = 6, most_rows = 24;
+
+constexpr std::int64_t stretch = 2048;
+
+template <class T>
+bool few_columns(operands<T> const& o) {
+  return o.n <= most_columns && o.a_col == 1 && o.m > o.n;
+}
+
+template <class T>
+bool few_rows(operands<T> const& o) {
+  return o.m <= most_rows && o.b_row == 1 && o.n > o.m;
+}
+
+/// The large operand's rows and the small one's, both along k, and where the elements of C lie.
+template <class T>
+struct roles {
+  std::int64_t rows, few;
+  T const* large;
+  std::int64_t large_row;
+  T const* small;
+  std::int64_t small_row, small_term;
+  std::int64_t c_row, c_few;
+
+  explicit roles(operands<T> const& o)
+      : roles(few_columns(o) ? roles{o.m, o.n, o.a, o.a_row, o.b, o.b_col, o.b_row, o.ldc, 1}
+                             : roles{o.n, o.m, o.b, o.b_col, o.a, o.a_row, o.a_col, 1, o.ldc}) {}
+  roles(std::int64_t rows_, std::int64_t few_, T const* large_, std::int64_t large_row_, T const* small_,
+        std::int64_t small_row_, std::int64_t small_term_, std::int64_t c_row_, std::int64_t c_few_)
+      : rows(rows_),
+        few(few_),
+        large(large_),
+        large_row(large_row_),
+        small(small_),
+        small_row(small_row_),
+        small_term(small_term_),
+        c_row(c_row_),
+        c_few(c_few_) {}
+};
+
+/// How many threads the bytes deserve: a core reads some 20 bytes a nanosecond.
+template <class T>
+int choose_threads(operands<T> const& o, roles<T> const& r, int threads) {
+  double const bytes = static_cast<double>(r.rows) * static_cast<double>(o.k) * sizeof(T);
+  double const worth = std::max(bytes, bytes * static_cast<double>(r.few) / 4) / 2e5;
+  return std::clamp(static_cast<int>(std::min(worth, 1024.0)), 1, threads);
+}
+
+}  // namespace
+
+template <class T>
+bool suits_dots(operands<T> const& o) {
+  return few_columns(o) || few_rows(o);
+}
+
+template <class T>
+void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threads) {
+  roles<T> r(o);
+  if (r.small_term != 1) {  // laid along k once for all
+    auto* const copy = static_cast<T*>(thread_workspace().reserve(static_cast<std::size_t>(r.few * o.k) * sizeof(T)));
+    for (std::int64_t p = 0; p < o.k; ++p)
+      for (std::int64_t i = 0; i < r.few; ++i) copy[i * o.k + p] = r.small[i * r.small_row + p * r.small_term];
+    r.small = copy;
+    r.small_row = o.k;
+  }
+  int const parts = static_cast<int>(std::min<std::int64_t>(choose_threads(o, r, threads), r.rows));
+  run_team(parts, [&](int part) {
+    std::int64_t const first = r.rows * part / parts, last = r.rows * (part + 1) / parts;
+    for (std::int64_t p = 0; p < o.k; p += stretch)
+      kernel.dots(last - first, r.few, std::min(stretch, o.k - p), o.alpha, r.large + first * r.large_row + p,
+                  r.large_row, r.small + p, r.small_row, p == 0 ? o.beta : T(1), o.c + first * r.c_row, r.c_row,
+                  r.c_few);
+  });
+}
+
+template bool suits_dots(operands<float> const&);
+template bool suits_dots(operands<double> const&);
+template void multiply_dots(microkernel<float> const&, operands<float> const&, int);
+template void multiply_dots(microkernel<double> const&, operands<double> const&, int);
+
+}  // namespace tandem::cpu
