@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "cpu/axpy.hpp"
-#include "cpu/blocking.hpp"
+#include "cpu/caches.hpp"
 #include "cpu/gemm.hpp"
 #include "cpu/rungs.hpp"
 #include "hwy/highway.h"
@@ -17,17 +17,17 @@ double flop(problem const& p) {
 }
 
 template <class T>
-kernel simd_row(instruction_set const& set, microkernel<T> const& tile) {
-  return {.name = fmt::format("cpu.{}.{}.{}x{}", set.technique, to_string(dtype_of<T>), tile.mr, tile.nr),
+kernel simd_row(instruction_set const& set, microkernel<T> const& tile, path way, std::string_view suffix) {
+  return {.name = fmt::format("cpu.{}{}.{}.{}x{}", set.technique, suffix, to_string(dtype_of<T>), tile.mr, tile.nr),
           .backend = backend::cpu,
           .dtype = dtype_of<T>,
           .threaded = true,
           .flop_budget = set.vector_bytes > 16 ? 2e10 : 1e10,
           .unavailable = [&set] { return set.supported() ? std::string() : std::string(set.missing); },
-          .refuses = {},
-          .run = [&tile](problem const& p, execution const& e) { gemm(tile, p, e); },
-          .plan = [&tile](problem const& p) { return gemm_plan(tile, p); },
-          .cost = [&set](problem const& p) { return flop(p) / set.vector_bytes; },
+          .refuses = [way](problem const& p) { return refusal(way, p); },
+          .run = [&tile, way](problem const& p, execution const& e) { gemm(tile, way, p, e); },
+          .plan = [&tile, way](problem const& p) { return gemm_plan(tile, way, p); },
+          .cost = {},
           .run_axpy = {}};
 }
 
@@ -77,8 +77,17 @@ kernel axpy_row() {
 std::vector<kernel> all_rows() {
   std::vector<kernel> rows;
   for (instruction_set const* set : instruction_sets()) {
-    rows.push_back(simd_row(*set, set->f32));
-    rows.push_back(simd_row(*set, set->f64));
+    auto const add = [&](path way, std::string_view suffix) {
+      rows.push_back(simd_row(*set, set->f32, way, suffix));
+      rows.push_back(simd_row(*set, set->f64, way, suffix));
+    };
+    add(path::chosen, "");
+    // What dispatch takes by itself; the others have to be named.
+    for (auto i = rows.size() - 2; i < rows.size(); ++i)
+      rows[i].cost = [set](problem const& p) { return flop(p) / set->vector_bytes; };
+    add(path::packed, "_packed");
+    add(path::in_place, "_in_place");
+    add(path::dots, "_dots");
   }
   append_plain_rows<float>(rows);
   append_plain_rows<double>(rows);

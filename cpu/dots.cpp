@@ -17,7 +17,7 @@ namespace {
 // Beyond so many rows of the small operand, packing the large one costs less than reading it that often.
 constexpr std::int64_t most_columns = 6, most_rows = 24;
 
-constexpr std::int64_t stretch = 2048;
+constexpr std::int64_t small_bytes = 128 << 10;  // of the small operand that stay while the large one passes
 
 template <class T>
 bool few_columns(operands<T> const& o) {
@@ -38,22 +38,14 @@ struct roles {
   T const* small;
   std::int64_t small_row, small_term;
   std::int64_t c_row, c_few;
-
-  explicit roles(operands<T> const& o)
-      : roles(few_columns(o) ? roles{o.m, o.n, o.a, o.a_row, o.b, o.b_col, o.b_row, o.ldc, 1}
-                             : roles{o.n, o.m, o.b, o.b_col, o.a, o.a_row, o.a_col, 1, o.ldc}) {}
-  roles(std::int64_t rows_, std::int64_t few_, T const* large_, std::int64_t large_row_, T const* small_,
-        std::int64_t small_row_, std::int64_t small_term_, std::int64_t c_row_, std::int64_t c_few_)
-      : rows(rows_),
-        few(few_),
-        large(large_),
-        large_row(large_row_),
-        small(small_),
-        small_row(small_row_),
-        small_term(small_term_),
-        c_row(c_row_),
-        c_few(c_few_) {}
 };
+
+template <class T>
+roles<T> cast(operands<T> const& o) {
+  bool const b_is_large = o.b_row == 1 && (o.a_col != 1 || o.n > o.m);
+  if (b_is_large) return {o.n, o.m, o.b, o.b_col, o.a, o.a_row, o.a_col, 1, o.ldc};
+  return {o.m, o.n, o.a, o.a_row, o.b, o.b_col, o.b_row, o.ldc, 1};
+}
 
 /// How many threads the bytes deserve: a core reads some 20 bytes a nanosecond.
 template <class T>
@@ -72,7 +64,7 @@ bool suits_dots(operands<T> const& o) {
 
 template <class T>
 void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threads) {
-  roles<T> r(o);
+  auto r = cast(o);
   if (r.small_term != 1) {  // laid along k once for all
     auto* const copy = static_cast<T*>(thread_workspace().reserve(static_cast<std::size_t>(r.few * o.k) * sizeof(T)));
     for (std::int64_t p = 0; p < o.k; ++p)
@@ -80,6 +72,7 @@ void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threa
     r.small = copy;
     r.small_row = o.k;
   }
+  std::int64_t const stretch = std::max<std::int64_t>(small_bytes / static_cast<std::int64_t>(r.few * sizeof(T)), 64);
   int const parts = static_cast<int>(std::min<std::int64_t>(choose_threads(o, r, threads), r.rows));
   run_team(parts, [&](int part) {
     std::int64_t const first = r.rows * part / parts, last = r.rows * (part + 1) / parts;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cpu/blocking.hpp"
+#include "cpu/caches.hpp"
 #include "cpu/dots.hpp"
 #include "cpu/operands.hpp"
 #include "cpu/panels.hpp"
@@ -26,15 +26,12 @@ span_of share(std::int64_t size, std::int64_t index, std::int64_t count, std::in
 template <class T>
 class product {
  public:
-  product(microkernel<T> const& kernel, problem const& p, int threads)
-      : kernel_(kernel),
-        o_(p),
-        t_(choose_tiling(host_caches(), kernel, o_)),
-        grid_(choose_grid(kernel, o_, t_, threads)) {}
+  product(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, int threads)
+      : kernel_(kernel), o_(o), t_(t), grid_(choose_grid(kernel, o, t, threads)) {}
 
   void operator()() {
     // Everything that can fail happens before C is touched.
-    a_size_ = packed_a_size<T>(t_), b_size_ = packed_b_size<T>(t_);
+    a_size_ = packed_a_size<T>(t_), b_size_ = packed_b_size(kernel_, t_);
     std::int64_t const packed = grid_.parts() * (a_size_ + b_size_);
     plan_sums();
     packed_ = static_cast<T*>(
@@ -101,6 +98,18 @@ class product {
   T* sums_ = nullptr;  // (panels at once, m, n)
 };
 
+template <class T>
+tiling tiling_of(microkernel<T> const& kernel, path way, operands<T> const& o) {
+  auto t = choose_tiling(host_caches(), kernel, o);
+  if (way == path::packed) {
+    t = packed_tiling(host_caches(), kernel, o);
+  } else if (way == path::in_place) {
+    t.pack_a = t.pack_b = false;
+    t.mc = o.m, t.nc = o.n;
+  }
+  return t;
+}
+
 // A product so small that its operands stay in L1 and waking a thread costs more than it brings. Of its time, what
 // comes before the first multiplication is a large part.
 template <class T>
@@ -121,26 +130,33 @@ void multiply_small(microkernel<T> const& kernel, operands<T> const& o) {
 
 }  // namespace
 
-template <class T>
-void gemm(microkernel<T> const& kernel, problem const& p, execution const& e) {
-  operands<T> const o(p);
-  if (is_small(o)) return multiply_small(kernel, o);
-  if (suits_dots(o)) return multiply_dots(kernel, o, offered_threads(e));
-  product<T>(kernel, p, offered_threads(e))();
+std::string refusal(path way, problem const& p) {
+  if (way == path::in_place && p.trans_b) return "B is transposed: its rows do not lie together";
+  if (way == path::dots && p.trans_a && !p.trans_b) return "neither A's rows nor B's columns lie together";
+  return {};
 }
 
 template <class T>
-plan gemm_plan(microkernel<T> const& kernel, problem const& p) {
-  auto const t = choose_tiling(host_caches(), kernel, operands<T>(p));
+void gemm(microkernel<T> const& kernel, path way, problem const& p, execution const& e) {
+  operands<T> const o(p);
+  if (way == path::chosen && is_small(o)) return multiply_small(kernel, o);
+  if (way == path::dots || (way == path::chosen && suits_dots(o))) return multiply_dots(kernel, o, offered_threads(e));
+  product<T>(kernel, o, tiling_of(kernel, way, o), offered_threads(e))();
+}
+
+template <class T>
+plan gemm_plan(microkernel<T> const& kernel, path way, problem const& p) {
+  auto const t = tiling_of(kernel, way, operands<T>(p));
   return {{{.name = "pc", .m = 0, .n = 0, .k = t.kc, .memory = "memory"},
-           {.name = "ic", .m = t.mc, .n = 0, .k = t.kc, .memory = "L2"},
-           {.name = "jr", .m = t.mc, .n = t.cols, .k = t.kc, .memory = "L1"},
+           {.name = "jc", .m = 0, .n = t.nc, .k = t.kc, .memory = "L2"},
+           {.name = "ic", .m = t.mc, .n = t.nc, .k = t.kc, .memory = "L2"},
+           {.name = "ir", .m = t.rows, .n = t.nc, .k = t.kc, .memory = "L1"},
            {.name = "register", .m = t.rows, .n = t.cols, .k = 1, .memory = "registers", .keeps_c = true}}};
 }
 
-template void gemm(microkernel<float> const&, problem const&, execution const&);
-template void gemm(microkernel<double> const&, problem const&, execution const&);
-template plan gemm_plan(microkernel<float> const&, problem const&);
-template plan gemm_plan(microkernel<double> const&, problem const&);
+template void gemm(microkernel<float> const&, path, problem const&, execution const&);
+template void gemm(microkernel<double> const&, path, problem const&, execution const&);
+template plan gemm_plan(microkernel<float> const&, path, problem const&);
+template plan gemm_plan(microkernel<double> const&, path, problem const&);
 
 }  // namespace tandem::cpu

@@ -1,23 +1,32 @@
 // The blocked, packed, parallel outer-product GEMM, for any microkernel.
 #pragma once
 
+#include <string>
+
 #include <tandem/kernel.hpp>
 
 #include "cpu/kernels/microkernel.hpp"
 
 namespace tandem::cpu {
 
+/// The ways through a product. `chosen` is the one that the cost model takes; the others are there to be compared and
+/// tested.
+enum class path { chosen, packed, in_place, dots };
+
+/// Why this path does not take the problem; empty when it does.
+std::string refusal(path way, problem const& p);
+
 /// Computes the canonical problem. Each element is summed in the same order whatever the number of threads.
 template <class T>
-void gemm(microkernel<T> const& kernel, problem const& p, execution const& e);
+void gemm(microkernel<T> const& kernel, path way, problem const& p, execution const& e);
 
 /// The blocks that one thread works on.
 template <class T>
-plan gemm_plan(microkernel<T> const& kernel, problem const& p);
+plan gemm_plan(microkernel<T> const& kernel, path way, problem const& p);
 
-extern template void gemm(microkernel<float> const&, problem const&, execution const&);
-extern template void gemm(microkernel<double> const&, problem const&, execution const&);
-extern template plan gemm_plan(microkernel<float> const&, problem const&);
-extern template plan gemm_plan(microkernel<double> const&, problem const&);
+extern template void gemm(microkernel<float> const&, path, problem const&, execution const&);
+extern template void gemm(microkernel<double> const&, path, problem const&, execution const&);
+extern template plan gemm_plan(microkernel<float> const&, path, problem const&);
+extern template plan gemm_plan(microkernel<double> const&, path, problem const&);
 
 }  // namespace tandem::cpu

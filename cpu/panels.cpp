@@ -113,8 +113,8 @@ std::int64_t packed_a_size(tiling const& t) {
 }
 
 template <class T>
-std::int64_t packed_b_size(tiling const& t) {
-  return t.pack_b ? whole_lines<T>(t.kc * ceil_div(t.nc, t.cols) * t.cols) : 0;
+std::int64_t packed_b_size(microkernel<T> const& kernel, tiling const& t) {
+  return t.pack_b ? whole_lines<T>(t.kc * padded(kernel, t.nc, t.cols)) : 0;
 }
 
 template <class T>
@@ -138,8 +138,8 @@ void multiply_panels(microkernel<T> const& kernel, operands<T> const& o, tiling 
 
 template std::int64_t packed_a_size<float>(tiling const&);
 template std::int64_t packed_a_size<double>(tiling const&);
-template std::int64_t packed_b_size<float>(tiling const&);
-template std::int64_t packed_b_size<double>(tiling const&);
+template std::int64_t packed_b_size(microkernel<float> const&, tiling const&);
+template std::int64_t packed_b_size(microkernel<double> const&, tiling const&);
 template void multiply_panels(microkernel<float> const&, operands<float> const&, tiling const&, span_of, span_of,
                               span_of, float*, float*);
 template void multiply_panels(microkernel<double> const&, operands<double> const&, tiling const&, span_of, span_of,

@@ -28,11 +28,18 @@ struct tiling {
   bool streaming = false;  ///< C goes past the caches
 };
 
+/// The elements of `n` columns in panels of `cols`, the last of the narrowest width that takes it.
+template <class T>
+std::int64_t padded(microkernel<T> const& kernel, std::int64_t n, std::int64_t cols) {
+  std::int64_t const rest = n % cols;
+  return n - rest + (rest == 0 ? 0 : kernel.elements(kernel.width_of(rest)));
+}
+
 /// Elements of packed A and packed B that a thread needs, each a multiple of a cache line.
 template <class T>
 std::int64_t packed_a_size(tiling const& t);
 template <class T>
-std::int64_t packed_b_size(tiling const& t);
+std::int64_t packed_b_size(microkernel<T> const& kernel, tiling const& t);
 
 /// The block rows x cols of C = alpha A B + o.beta C, summed over `terms`, which begin at a multiple of kc.
 template <class T>
@@ -41,8 +48,8 @@ void multiply_panels(microkernel<T> const& kernel, operands<T> const& o, tiling 
 
 extern template std::int64_t packed_a_size<float>(tiling const&);
 extern template std::int64_t packed_a_size<double>(tiling const&);
-extern template std::int64_t packed_b_size<float>(tiling const&);
-extern template std::int64_t packed_b_size<double>(tiling const&);
+extern template std::int64_t packed_b_size(microkernel<float> const&, tiling const&);
+extern template std::int64_t packed_b_size(microkernel<double> const&, tiling const&);
 extern template void multiply_panels(microkernel<float> const&, operands<float> const&, tiling const&, span_of, span_of,
                                      span_of, float*, float*);
 extern template void multiply_panels(microkernel<double> const&, operands<double> const&, tiling const&, span_of,

@@ -47,29 +47,37 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   bool const transposed_b = o.b_col != 1;
   if (o.m <= 2 * kernel.mr && !transposed_b) {
     // A skinny C: B is used up as it comes, in long stretches of a few rows, while C stays in L2.
-    if (o.m <= kernel.rows[4]) t.cols = 4 * kernel.lanes;
-    t.kc = std::min<std::int64_t>(o.k, 32);
+    if (o.m <= kernel.rows[4]) t.rows = kernel.rows[4], t.cols = 4 * kernel.lanes;
+    t.kc = std::min<std::int64_t>(o.k, o.m <= 2 ? 8 : o.m <= 8 ? 16 : 64);
     t.mc = o.m, t.nc = o.n;
     t.far = o.k * o.n * size > caches.l2 / 2;
     return t;
   }
-  t.pack_b = true;
-  if (o.n <= 2 * kernel.nr) {
-    // A is used up as it comes, along its rows; a block of B half the size of L2 stays.
-    t.pack_a = o.a_row == 1 && o.n > kernel.nr;
+  if (o.n <= 2 * kernel.nr && (o.a_col == 1 || o.m * size <= 512)) {
+    // A narrow C: A is used up as it comes, along its rows or in rows that are short; a block of B half the size of L2
+    // stays.
+    t.pack_b = true;
     t.nc = o.n;
-    t.kc = split(o.k, caches.l2 / 2 / (size * ceil_div(o.n, kernel.lanes) * kernel.lanes), 8);
-    t.mc = t.pack_a ? 8 * kernel.mr : o.m;
+    t.kc = split(o.k, caches.l2 / 2 / (size * padded(kernel, o.n, t.cols)), 8);
+    t.mc = o.m;
     return t;
   }
-  t.pack_a = true;
+  return packed_tiling(caches, kernel, o);
+}
+
+}  // namespace
+
+template <class T>
+tiling packed_tiling(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr auto size = static_cast<std::int64_t>(sizeof(T));
+  tiling t;
+  t.rows = kernel.mr, t.cols = kernel.nr;
+  t.pack_a = t.pack_b = true;
   t.kc = split(o.k, std::min<std::int64_t>(caches.l1 / (size * kernel.nr), 512), 8);
   t.nc = split(o.n, caches.l2 / 2 / (size * t.kc), kernel.nr);
   t.mc = std::min(8 * kernel.mr, o.m);
   return t;
 }
-
-}  // namespace
 
 template <class T>
 tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
@@ -103,6 +111,8 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
   return best;
 }
 
+template tiling packed_tiling(cache_sizes const&, microkernel<float> const&, operands<float> const&);
+template tiling packed_tiling(cache_sizes const&, microkernel<double> const&, operands<double> const&);
 template tiling choose_tiling(cache_sizes const&, microkernel<float> const&, operands<float> const&);
 template tiling choose_tiling(cache_sizes const&, microkernel<double> const&, operands<double> const&);
 template grid choose_grid(microkernel<float> const&, operands<float> const&, tiling const&, int);

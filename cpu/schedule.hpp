@@ -1,7 +1,7 @@
 // How a product is cut into panels and tiles, and shared out among threads: the cost model.
 #pragma once
 
-#include "cpu/blocking.hpp"
+#include "cpu/caches.hpp"
 #include "cpu/kernels/microkernel.hpp"
 #include "cpu/operands.hpp"
 #include "cpu/panels.hpp"
@@ -14,6 +14,11 @@ struct grid {
   int parts() const { return rows * cols * terms; }
 };
 
+/// The tiling of a large product: blocks of A and B packed.
+template <class T>
+tiling packed_tiling(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o);
+
+/// The tiling that suits the product's shape.
 template <class T>
 tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o);
 
@@ -21,6 +26,8 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
 template <class T>
 grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, int threads);
 
+extern template tiling packed_tiling(cache_sizes const&, microkernel<float> const&, operands<float> const&);
+extern template tiling packed_tiling(cache_sizes const&, microkernel<double> const&, operands<double> const&);
 extern template tiling choose_tiling(cache_sizes const&, microkernel<float> const&, operands<float> const&);
 extern template tiling choose_tiling(cache_sizes const&, microkernel<double> const&, operands<double> const&);
 extern template grid choose_grid(microkernel<float> const&, operands<float> const&, tiling const&, int);

@@ -225,15 +225,27 @@ void dot_columns(std::int64_t n, std::int64_t k, T alpha, T const* a, std::int64
       dot_columns<T, R, J - 1>(n - j, k, alpha, a, a_row, b + j * b_col, b_col, beta, c + j * c_col, c_row, c_col);
 }
 
-// A passes once, in groups of R rows, each beside all columns of B.
+// Groups of R rows of A, each beside all columns of B.
 template <class T, int R, int J>
-void dots(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, T const* a, std::int64_t a_row, T const* b,
-          std::int64_t b_col, T beta, T* c, std::int64_t c_row, std::int64_t c_col) {
+void dot_rows(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, T const* a, std::int64_t a_row, T const* b,
+              std::int64_t b_col, T beta, T* c, std::int64_t c_row, std::int64_t c_col) {
   std::int64_t i = 0;
   for (; i + R <= m; i += R)
     dot_columns<T, R, J>(n, k, alpha, a + i * a_row, a_row, b, b_col, beta, c + i * c_row, c_row, c_col);
   if constexpr (R > 1)
-    if (i < m) dots<T, R - 1, J>(m - i, n, k, alpha, a + i * a_row, a_row, b, b_col, beta, c + i * c_row, c_row, c_col);
+    if (i < m)
+      dot_rows<T, R / 2, J>(m - i, n, k, alpha, a + i * a_row, a_row, b, b_col, beta, c + i * c_row, c_row, c_col);
+}
+
+// A passes once. R x J sums, J columns and a row are in registers; a single column leaves room for more rows, which the
+// memory answers side by side.
+template <class T, int R, int J>
+void dots(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, T const* a, std::int64_t a_row, T const* b,
+          std::int64_t b_col, T beta, T* c, std::int64_t c_row, std::int64_t c_col) {
+  if (n == 1)
+    dot_rows<T, 8, 1>(m, n, k, alpha, a, a_row, b, b_col, beta, c, c_row, c_col);
+  else
+    dot_rows<T, R, J>(m, n, k, alpha, a, a_row, b, b_col, beta, c, c_row, c_col);
 }
 
 // A row of A's accumulators and a row of B must fit the registers, beside the element that is multiplied.
@@ -273,12 +285,11 @@ constexpr microkernel<T> make_microkernel() {
   if constexpr (N * sizeof(T) == 64) fill<T, hn::CappedTag<T, N / 2>, mr, 1>(k, 0);
   fill<T, full, most_rows(registers, 1, mr), 1>(k, 1);
   fill<T, full, most_rows(registers, 2, mr), 2>(k, 2);
-  if constexpr (nr == 3 * N) fill<T, full, most_rows(registers, 3, mr), 3>(k, 3);
+  fill<T, full, most_rows(registers, 3, mr), 3>(k, 3);
   fill<T, full, most_rows(registers, 4, mr), 4>(k, 4);
   fill_pack_a<T, mr>(k);
   k.pack_rows = pack_rows<T>;
   k.combine = combine<T>;
-  // R J sums, J columns and one row in registers.
   if constexpr (registers == 32)
     k.dots = dots<T, 5, 4>;
   else

@@ -66,8 +66,7 @@ struct microkernel {
   /// The width of the narrowest tile that takes this many columns, and its elements.
   int width_of(std::int64_t cols) const {
     if (rows[0] > 0 && 2 * cols <= lanes) return 0;
-    int const width = cols <= lanes ? 1 : cols <= 2 * lanes ? 2 : cols <= 3 * lanes ? 3 : 4;
-    return rows[static_cast<std::size_t>(width)] > 0 ? width : width + 1;
+    return cols <= lanes ? 1 : cols <= 2 * lanes ? 2 : cols <= 3 * lanes ? 3 : 4;
   }
   std::int64_t elements(int width) const { return width == 0 ? lanes / 2 : width * lanes; }
   tile_function<T> tile(source b, int width, std::int64_t tile_rows) const {

@@ -1,5 +1,6 @@
 // The block sizes of the CPU driver: read from the caches or TANDEM_CACHES, and sane for every problem.
-#include "cpu/blocking.hpp"
+#include "cpu/caches.hpp"
+#include "cpu/schedule.hpp"
 
 #include <doctest/doctest.h>
 
@@ -11,7 +12,6 @@
 #include "cpu/workspace.hpp"
 
 using tandem::cpu::cache_sizes;
-using tandem::cpu::choose_blocking;
 using tandem::cpu::parse_caches;
 
 namespace {
@@ -46,37 +46,66 @@ TEST_CASE("TANDEM_CACHES overrides what the system says") {
   if (before) setenv("TANDEM_CACHES", saved.c_str(), 1);
 }
 
-TEST_CASE("blocks are multiples of the tile, fit their caches and cover thin problems") {
+/// A product of packed rows without data.
+template <class T>
+tandem::cpu::operands<T> product(std::int64_t m, std::int64_t n, std::int64_t k, bool trans_a = false,
+                                 bool trans_b = false) {
+  return tandem::cpu::operands<T>({.dtype = tandem::dtype_of<T>,
+                                   .m = m,
+                                   .n = n,
+                                   .k = k,
+                                   .lda = trans_a ? m : k,
+                                   .trans_a = trans_a,
+                                   .ldb = trans_b ? k : n,
+                                   .trans_b = trans_b,
+                                   .ldc = n});
+}
+
+/// For every instruction set, element type, layout and a range of sizes: f(kernel, operands).
+template <class F>
+void for_each_product(F const& f) {
+  for (auto const* set : tandem::cpu::instruction_sets())
+    for (std::int64_t m : {1, 7, 13, 15, 29, 500, 100000})
+      for (std::int64_t n : {1, 33, 65, 1000, 100000})
+        for (std::int64_t k : {1, 7, 255, 257, 100000})
+          for (int trans = 0; trans < 4; ++trans) {
+            INFO(set->technique, " ", m, "x", n, "x", k, " trans ", trans);
+            f(set->f32, product<float>(m, n, k, trans % 2 != 0, trans / 2 != 0));
+            f(set->f64, product<double>(m, n, k, trans % 2 != 0, trans / 2 != 0));
+          }
+}
+
+TEST_CASE("what is packed fits its cache, and tiles fit the registers") {
   cache_sizes const caches{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
-  struct {
-    std::int64_t bytes, mr, nr;
-  } const tiles[] = {{4, 14, 32}, {8, 14, 16}, {4, 6, 16}, {8, 6, 8}, {4, 6, 8}, {8, 6, 4}};
-  for (auto const& t : tiles) {
-    for (std::int64_t m : {1, 13, 15, 500, 100000}) {
-      for (std::int64_t n : {1, 33, 1000, 100000}) {
-        for (std::int64_t k : {1, 7, 255, 257, 100000}) {
-          INFO(t.mr, "x", t.nr, " for ", m, "x", n, "x", k);
-          auto const b = choose_blocking(caches, t.bytes, t.mr, t.nr, m, n, k);
-          CHECK(b.mc % t.mr == 0);
-          CHECK(b.nc % t.nr == 0);
-          CHECK(b.mc < m + t.mr);
-          CHECK(b.nc < n + t.nr);
-          CHECK((b.kc >= 1 && b.kc <= k));
-          CHECK(b.kc * t.nr * t.bytes <= caches.l1);
-          CHECK(b.mc * b.kc * t.bytes <= caches.l2 / 2);
-          CHECK(b.nc * b.kc * t.bytes <= caches.l3 / 2);
-          CHECK(b.kc == choose_blocking(caches, t.bytes, t.mr, t.nr, 1, 1, k).kc);
-        }
-      }
-    }
-  }
+  for_each_product([&]<class T>(tandem::cpu::microkernel<T> const& kernel, tandem::cpu::operands<T> const& o) {
+    auto const t = tandem::cpu::choose_tiling(caches, kernel, o);
+    auto const size = static_cast<std::int64_t>(sizeof(T));
+    CHECK((t.kc >= 1 && t.kc <= o.k));
+    CHECK((t.mc >= 1 && t.nc >= 1));
+    CHECK((t.rows >= 1 && t.rows <= kernel.rows[static_cast<std::size_t>(kernel.width_of(t.cols))]));
+    CHECK((o.b_col == 1 || t.pack_b));
+    CHECK(tandem::cpu::packed_b_size(kernel, t) * size <= caches.l2 / 2);
+    CHECK(tandem::cpu::packed_a_size<T>(t) * size <= caches.l2 / 2);
+  });
 }
 
 TEST_CASE("caches smaller than a tile still give a tile") {
-  auto const b = choose_blocking({.l1 = 64, .l2 = 64, .l3 = 64}, 8, 14, 16, 100, 100, 100);
-  CHECK(b.kc == 8);
-  CHECK(b.mc == 14);
-  CHECK(b.nc == 16);
+  for_each_product([&]<class T>(tandem::cpu::microkernel<T> const& kernel, tandem::cpu::operands<T> const& o) {
+    auto const t = tandem::cpu::choose_tiling({.l1 = 64, .l2 = 64, .l3 = 64}, kernel, o);
+    CHECK((t.kc >= 1 && t.mc >= 1 && t.nc >= 1 && t.rows >= 1 && t.cols >= 1));
+  });
+}
+
+TEST_CASE("a grid has at most as many parts as threads, and each of its parts something to do") {
+  for_each_product([&]<class T>(tandem::cpu::microkernel<T> const& kernel, tandem::cpu::operands<T> const& o) {
+    auto const t = tandem::cpu::choose_tiling(tandem::cpu::host_caches(), kernel, o);
+    for (int threads : {1, 2, 3, 16}) {
+      auto const g = tandem::cpu::choose_grid(kernel, o, t, threads);
+      CHECK((g.rows >= 1 && g.cols >= 1 && g.terms >= 1));
+      CHECK(g.parts() <= threads);
+      CHECK((g.rows <= o.m && g.cols <= o.n && g.terms <= (o.k + t.kc - 1) / t.kc));
+    }
+  });
 }
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)

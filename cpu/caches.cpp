@@ -1,7 +1,6 @@
-// Block sizes from cache sizes, after Low et al., "Analytical modeling is enough for high-performance BLIS" (2016).
-#include "cpu/blocking.hpp"
+// The sizes of the caches, from the environment or from Linux.
+#include "cpu/caches.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
@@ -38,15 +37,6 @@ cache_sizes ask_system(cache_sizes sizes) {
   return sizes;
 }
 
-std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
-
-/// Splits `size` into equal blocks of at most `limit`, in multiples of `step`: no thin block is left at the end.
-std::int64_t balanced(std::int64_t size, std::int64_t limit, std::int64_t step) {
-  limit = std::max(limit / step * step, step);
-  std::int64_t const blocks = (size + limit - 1) / limit;
-  return round_up((size + blocks - 1) / blocks, step);
-}
-
 }  // namespace
 
 cache_sizes parse_caches(std::string_view text, cache_sizes otherwise) {
@@ -68,19 +58,6 @@ cache_sizes read_caches() {
 cache_sizes const& host_caches() {
   static cache_sizes const sizes = read_caches();
   return sizes;
-}
-
-blocking choose_blocking(cache_sizes const& caches, std::int64_t element_bytes, std::int64_t mr, std::int64_t nr,
-                         std::int64_t m, std::int64_t n, std::int64_t k) {
-  // One panel of B (kc x nr) fills L1; the panels of A that pass come from L2, whose bandwidth suffices on the
-  // processors measured, and fewer, deeper passes over C won (Zen 5, 2048 squares: 8 % over a kc that leaves A its
-  // share of L1). Past 512 the passes over C no longer count, and a block of A would become thin.
-  std::int64_t const kc = balanced(k, std::min<std::int64_t>(caches.l1 / (element_bytes * nr), 512), 8);
-  // Half of L2 holds a block of A, reused by every panel of B; the other half is for what passes: B and C.
-  std::int64_t const mc = balanced(m, caches.l2 / 2 / (element_bytes * kc), mr);
-  // Half of the last level holds a block of B, which all threads share.
-  std::int64_t const nc = balanced(n, caches.l3 / 2 / (element_bytes * kc), nr);
-  return {.mc = mc, .kc = std::min(kc, k), .nc = nc};
 }
 
 }  // namespace tandem::cpu

@@ -1,4 +1,4 @@
-// The sizes of the blocks that the GEMM driver keeps in each cache.
+// The sizes of this processor's caches.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,5 @@ cache_sizes read_caches();
 
 /// `read_caches()`, read once.
 cache_sizes const& host_caches();
-
-/// mc x kc of A in L2, kc x nc of B in the last-level cache, kc x nr of B in L1.
-struct blocking {
-  std::int64_t mc = 0, kc = 0, nc = 0;
-};
-
-/// The blocks for an m x n x k problem. kc depends on k and the caches only, so the bits of a product do not depend on
-/// how its rows and columns are shared out.
-blocking choose_blocking(cache_sizes const& caches, std::int64_t element_bytes, std::int64_t mr, std::int64_t nr,
-                         std::int64_t m, std::int64_t n, std::int64_t k);
 
 }  // namespace tandem::cpu
