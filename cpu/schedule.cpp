@@ -74,7 +74,8 @@ tiling packed_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
   t.rows = kernel.mr, t.cols = kernel.nr;
   t.pack_a = t.pack_b = true;
   t.kc = split(o.k, std::min<std::int64_t>(caches.l1 / (size * kernel.nr), 512), 8);
-  t.nc = split(o.n, caches.l2 / 2 / (size * t.kc), kernel.nr);
+  // A block of B fills L2; what passes it pushes out comes back from L3 in long stretches.
+  t.nc = split(o.n, caches.l2 / (size * t.kc), kernel.nr);
   t.mc = std::min(8 * kernel.mr, o.m);
   return t;
 }

@@ -288,7 +288,6 @@ constexpr microkernel<T> make_microkernel() {
   fill<T, full, most_rows(registers, 3, mr), 3>(k, 3);
   fill<T, full, most_rows(registers, 4, mr), 4>(k, 4);
   fill_pack_a<T, mr>(k);
-  k.pack_rows = pack_rows<T>;
   k.combine = combine<T>;
   if constexpr (registers == 32)
     k.dots = dots<T, 5, 4>;
