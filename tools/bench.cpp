@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -381,6 +383,9 @@ int bench_command(bench_arguments o, operation op) {
     if (d["missing"] == "" && d["about"] != "")
       fmt::print("{:<10}  {}\n", d["name"].get<std::string>(), d["about"].get<std::string>());
   if (!corrected.empty()) fmt::print("note        {}\n", corrected);
+  if (std::atof(load_before.c_str()) > 0.5)
+    fmt::print("note        others used this machine (load average {}): figures of several threads suffer most\n",
+               load_before);
   fmt::print("operands    {}{}\n", o.operands, o.callers > 1 ? fmt::format(", {} callers at once", o.callers) : "");
   if (problems.too_large > 0) fmt::print("left out    {} shapes over {:g} flop\n", problems.too_large, o.max_flop);
   if (problems.other_types > 0) fmt::print("left out    {} shapes of other types\n", problems.other_types);

@@ -95,22 +95,18 @@ using loop = void (*)(std::uint64_t*, std::size_t, std::int64_t);
 constexpr std::size_t page = 4096, smallest = 1024;  // the smallest is whole iterations of any vector length
 
 double rate(loop f, char* data, std::size_t share, std::size_t stride, int threads) {
-  auto const seconds = [&](std::int64_t passes) {
-    return timed_threads(threads, [&](int thread) {
+  // Short samples (0.1 ms in caches) and many: on a machine that others use, too, some fall between their turns.
+  constexpr std::size_t sample_bytes = 16 << 20;
+  auto const passes = static_cast<std::int64_t>(std::max<std::size_t>(1, sample_bytes / share));
+  double best = 0, spent = 0;
+  for (int sample = 0; sample < 15 || (spent < 0.02 && sample < 100); ++sample) {
+    double const seconds = timed_threads(threads, [&](int thread) {
       f(reinterpret_cast<std::uint64_t*>(data + static_cast<std::size_t>(thread) * stride), share, passes);
     });
-  };
-  // Short samples and many: on a machine that others use, too, some fall between their turns.
-  auto const shortest = [&](std::int64_t passes, int samples) {
-    double best = seconds(passes);
-    for (; samples > 1; --samples) best = std::min(best, seconds(passes));
-    return best / static_cast<double>(passes);
-  };
-  constexpr double sample_seconds = 3e-4;
-  std::int64_t passes = 1;
-  while (shortest(passes, 3) * static_cast<double>(passes) < sample_seconds) passes *= 2;
-  double const best = shortest(passes, 25);
-  return static_cast<double>(share) * threads / best;
+    spent += seconds;
+    best = std::max(best, static_cast<double>(share) * threads * static_cast<double>(passes) / seconds);
+  }
+  return best;
 }
 
 byte_rates measure_bytes(std::size_t working_set, int threads) {

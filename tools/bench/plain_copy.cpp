@@ -3,6 +3,7 @@
 
 #include <omp.h>
 
+#include <algorithm>
 #include <cstring>
 
 namespace tandem::bench {
@@ -11,6 +12,7 @@ subject plain_copy() {
   subject s;
   s.name = "copy";
   s.about = "memcpy, y = x";
+  s.copies = true;
   s.bind_axpy = [](axpy_problem const& p, int threads) -> axpy_call {
     auto const bytes = static_cast<std::size_t>(p.n) * size_of(p.dtype);
     return [bytes, threads](void const* x, void* y) {

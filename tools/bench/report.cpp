@@ -62,7 +62,9 @@ void report::leave_out(std::string const& subject, std::string const& why) { ++l
 
 void report::add(match const& m) {
   for (auto const& c : m.them) {
-    wrong_ = wrong_ || !c.wrong.empty();
+    if (!c.wrong.empty())
+      wrong_.push_back(fmt::format("{} at {} {} beta {:g}, {} threads: wrong: {}", c.who->name, m.name(),
+                                   to_string(m.dtype), m.beta, m.threads, c.wrong));
     nlohmann::json row{{"operation", to_string(m.operation)},
                        {"kernel", c.who->name},
                        {"ours", c.who->ours},
@@ -123,7 +125,7 @@ void report::print_contenders(match const& m) {
     auto line = head;
     line.push_back(c.who->name);
     if (!c.wrong.empty()) {
-      line.push_back("wrong: " + c.wrong);
+      line.push_back("wrong");
       table_.push_back(std::move(line));
       continue;
     }
@@ -209,6 +211,7 @@ nlohmann::json report::json() const {
 
 std::string report::text() const {
   std::string out = tools::text_table(table_);
+  for (auto const& line : wrong_) out += line + '\n';
   for (auto const& [key, count] : left_out_)
     out += fmt::format("{}: left out of {} {}: {}\n", key.first, count, count == 1 ? "match" : "matches", key.second);
   for (auto const& s : summary()) {

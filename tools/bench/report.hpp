@@ -42,7 +42,7 @@ class report {
   void leave_out(std::string const& subject, std::string const& why);
 
   bool empty() const noexcept { return json_["rows"].empty(); }
-  bool anything_wrong() const noexcept { return wrong_; }
+  bool anything_wrong() const noexcept { return !wrong_.empty(); }
   std::string text() const;  ///< the table, what was left out, the summary
   nlohmann::json json() const;
   void note(std::string const& key, nlohmann::json value) { json_[key] = std::move(value); }
@@ -65,7 +65,7 @@ class report {
   std::vector<std::vector<std::string>> table_;
   std::map<group, std::vector<ratio>> ratios_;
   std::map<std::pair<std::string, std::string>, int> left_out_;
-  bool wrong_ = false;
+  std::vector<std::string> wrong_;  ///< what was not timed, and why
 };
 
 /// The fastest peer that c is held against: plain calls against plain calls, handles against all. nullptr: none.
