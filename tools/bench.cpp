@@ -131,8 +131,9 @@ std::vector<bench::subject> subjects_of(bench_arguments const& o, operation op, 
     try {
       add_rows(name);
     } catch (std::invalid_argument const&) {
-      throw std::invalid_argument(fmt::format("'{}' is no peer ({}, or a path such as ./libblas.so:sgemm_) and no {} kernel",
-                                              name, fmt::join(bench::peer_names(), ", "), to_string(op)));
+      throw std::invalid_argument(
+          fmt::format("'{}' is no peer ({}, or a path such as ./libblas.so:sgemm_) and no {} kernel", name,
+                      fmt::join(bench::peer_names(), ", "), to_string(op)));
     }
   }
   for (auto i = measured; i < all.size(); ++i) all[i].ours = false;
@@ -203,9 +204,9 @@ class run {
     auto const data = rings({height_a * p.lda, height_b * p.ldb, s.m * p.ldc}, s.dtype, subjects);
     p.a = data[0].data(0, 0, memory::host);
     p.b = data[0].data(0, 1, memory::host);
-    std::vector<char> const c0(static_cast<char const*>(data[0].data(0, 2, memory::host)),
-                               static_cast<char const*>(data[0].data(0, 2, memory::host)) +
-                                   elements(s.m, p.ldc) * size_of(s.dtype));
+    std::vector<char> const c0(
+        static_cast<char const*>(data[0].data(0, 2, memory::host)),
+        static_cast<char const*>(data[0].data(0, 2, memory::host)) + elements(s.m, p.ldc) * size_of(s.dtype));
     p.c = const_cast<char*>(c0.data());
     bench::product_check check(p);
     for (int const threads : o_.threads) {
@@ -226,8 +227,9 @@ class run {
            })) {
         auto c = bench::gemm_contender(*who, p, threads, data);
         if (who->set_threads) who->set_threads(threads);
-        c.wrong = checked(*who, data[0], 2, c0, [&] { c.callers[0](1); }, beta == 0,
-                          [&](void const* got) { return check.wrong(got, who->name); });
+        c.wrong = checked(
+            *who, data[0], 2, c0, [&] { c.callers[0](1); }, beta == 0,
+            [&](void const* got) { return check.wrong(got, who->name); });
         m.them.push_back(std::move(c));
       }
       finish(std::move(m));
@@ -250,14 +252,14 @@ class run {
                      .threads = threads,
                      .bound = bench::axpy_limit(p, data[0].bytes(), threads),
                      .loops = bench::measured_bytes(data[0].bytes(), threads)};
-      for (auto const* who : takers(subjects, threads, [](auto const& x) {
-             return std::string(x.bind_axpy ? "" : "it has no axpy");
-           })) {
+      for (auto const* who :
+           takers(subjects, threads, [](auto const& x) { return std::string(x.bind_axpy ? "" : "it has no axpy"); })) {
         auto c = bench::axpy_contender(*who, p, threads, data);
         if (who->set_threads) who->set_threads(threads);
         if (!who->copies)
-          c.wrong = checked(*who, data[0], 1, y0, [&] { c.callers[0](1); }, false,
-                            [&](void const* got) { return bench::wrong_axpy(p, got); });
+          c.wrong = checked(
+              *who, data[0], 1, y0, [&] { c.callers[0](1); }, false,
+              [&](void const* got) { return bench::wrong_axpy(p, got); });
         m.them.push_back(std::move(c));
       }
       finish(std::move(m));
@@ -309,7 +311,8 @@ void print_machine(bench::machine const& m) {
              m.huge_pages);
   std::string caches;
   for (auto const& c : m.caches)
-    caches += fmt::format("{}L{} {} KiB (processors {})", caches.empty() ? "" : ", ", c.level, c.bytes / 1024, c.shared_by);
+    caches +=
+        fmt::format("{}L{} {} KiB (processors {})", caches.empty() ? "" : ", ", c.level, c.bytes / 1024, c.shared_by);
   fmt::print("caches      {}\n", caches.empty() ? "not readable" : caches);
 }
 
@@ -326,7 +329,8 @@ int bench_command(bench_arguments o, operation op) {
   for (auto const type : wanted_types(o)) {
     subjects[type] = subjects_of(o, op, type);
     for (auto const& s : subjects[type]) {
-      if (!s.missing.empty()) fmt::print(stderr, "tandem: {} is left out ({}): {}\n", s.name, to_string(type), s.missing);
+      if (!s.missing.empty())
+        fmt::print(stderr, "tandem: {} is left out ({}): {}\n", s.name, to_string(type), s.missing);
       ours = ours || (s.ours && s.missing.empty());
       peers = peers || (!s.ours && !s.copies && s.missing.empty());
       auto const same = [&](auto const& d) { return d["name"] == s.name; };

@@ -116,9 +116,8 @@ byte_rates measure_bytes(std::size_t working_set, int threads) {
   auto const bytes = stride * static_cast<std::size_t>(threads);
   std::unique_ptr<char, void (*)(void*)> const data(static_cast<char*>(std::aligned_alloc(page, bytes)), std::free);
   if (!data) throw std::bad_alloc();
-  timed_threads(threads, [&](int thread) {
-    std::memset(data.get() + static_cast<std::size_t>(thread) * stride, 1, stride);
-  });
+  timed_threads(threads,
+                [&](int thread) { std::memset(data.get() + static_cast<std::size_t>(thread) * stride, 1, stride); });
   auto const of = [&](loop f) { return rate(f, data.get(), share, stride, threads); };
   return {.read = of(HWY_DYNAMIC_DISPATCH(read_bytes)),
           .store = std::max(of(HWY_DYNAMIC_DISPATCH(store_bytes)), of(HWY_DYNAMIC_DISPATCH(stream_bytes))),

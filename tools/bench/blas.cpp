@@ -20,9 +20,9 @@ template <class T>
 using cblas_axpy = void(int n, T alpha, T const* x, int incx, T* y, int incy);
 // The lengths of the two characters follow, as Fortran compilers pass them.
 template <class T>
-using fortran_gemm = void(char const*, char const*, int const* m, int const* n, int const* k, T const* alpha, T const* a,
-                          int const* lda, T const* b, int const* ldb, T const* beta, T* c, int const* ldc, std::size_t,
-                          std::size_t);
+using fortran_gemm = void(char const*, char const*, int const* m, int const* n, int const* k, T const* alpha,
+                          T const* a, int const* lda, T const* b, int const* ldb, T const* beta, T* c, int const* ldc,
+                          std::size_t, std::size_t);
 
 struct int_sizes {
   int m, n, k, lda, ldb, ldc;

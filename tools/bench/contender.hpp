@@ -23,15 +23,14 @@ struct contender {
 };
 
 /// The subject's calls on this problem, each caller on a ring of its own.
-contender gemm_contender(subject const& who, problem const& p, int threads,
-                         std::vector<operand_ring> const& rings);
+contender gemm_contender(subject const& who, problem const& p, int threads, std::vector<operand_ring> const& rings);
 contender axpy_contender(subject const& who, axpy_problem const& p, int threads,
                          std::vector<operand_ring> const& rings);
 
 /// Times all contenders on this number of threads. Warm-up apart; then rounds of all of them in turn, A B A B. A sample
-/// is as many calls as last some milliseconds; device kernels are timed by events, the others by the clock. On more than
-/// one thread a sample starts when no other thread of this process runs, since thread pools spin after a call on the
-/// cores that the next contender needs.
+/// is as many calls as last some milliseconds; device kernels are timed by events, the others by the clock. On more
+/// than one thread a sample starts when no other thread of this process runs, since thread pools spin after a call on
+/// the cores that the next contender needs.
 void measure(std::vector<contender>& contenders, int threads, int rounds);
 
 }  // namespace tandem::bench

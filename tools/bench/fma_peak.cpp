@@ -52,10 +52,10 @@ HWY_EXPORT(multiply_add_f32);
 HWY_EXPORT(multiply_add_f64);
 
 double fma_peak(dtype type, int threads) {
-  // Some 0.3 ms; many, because on a machine that others use, too, some fall between their turns.
+  // Samples of some 0.3 ms; many, because on a machine that others use, too, some fall between their turns.
   constexpr std::int64_t steps = 1 << 16;
-  double best = 0;
-  for (int sample = 0; sample < 100; ++sample) {
+  double best = 0, spent = 0;
+  while (spent < 0.3) {
     double flop = 0;
     double const seconds = timed_threads(threads, [&](int thread) {
       double sink = 0;
@@ -66,6 +66,7 @@ double fma_peak(dtype type, int threads) {
       if (thread == 0) flop = done * threads;
     });
     best = std::max(best, flop / seconds);
+    spent += seconds;
   }
   return best;
 }

@@ -1,5 +1,5 @@
-// libxsmm: code generated at run time for small products, one thread. Debian has it as a static library only, from which
-// the build makes a shared object of our own (plugins/libxsmm.cpp).
+// libxsmm: code generated at run time for small products, one thread. Debian has it as a static library only, from
+// which the build makes a shared object of our own (plugins/libxsmm.cpp).
 #include <fmt/format.h>
 
 #include <stdexcept>

@@ -20,8 +20,9 @@ limit gemm_limit(problem const& p, std::size_t working_set, int threads) {
   auto const& rates = measured_bytes(working_set, threads);
   auto const m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
   auto const size = static_cast<double>(size_of(p.dtype));
-  return {.fma_seconds = 2 * m * n * k / known_fma_peak(p.dtype, threads),
-          .byte_seconds = (m * k + k * n) * size / rates.read + m * n * size / (p.beta == 0 ? rates.store : rates.update)};
+  return {
+      .fma_seconds = 2 * m * n * k / known_fma_peak(p.dtype, threads),
+      .byte_seconds = (m * k + k * n) * size / rates.read + m * n * size / (p.beta == 0 ? rates.store : rates.update)};
 }
 
 limit axpy_limit(axpy_problem const& p, std::size_t working_set, int threads) {

@@ -102,8 +102,9 @@ std::string load_average() {
 nlohmann::json to_json(machine const& m) {
   auto caches = nlohmann::json::array();
   for (auto const& c : m.caches) caches.push_back({{"level", c.level}, {"bytes", c.bytes}, {"shared_by", c.shared_by}});
-  return {{"processor", m.processor}, {"instruction_set", m.instruction_set}, {"cores", m.cores},
-          {"caches", caches},         {"governor", m.governor},               {"huge_pages", m.huge_pages}};
+  return {{"processor", m.processor}, {"instruction_set", m.instruction_set},
+          {"cores", m.cores},         {"caches", caches},
+          {"governor", m.governor},   {"huge_pages", m.huge_pages}};
 }
 
 }  // namespace tandem::bench

@@ -13,5 +13,4 @@ subject onednn_peer(dtype type);
 enum class libxsmm_interface { call, kernel };
 subject libxsmm_peer(dtype type, libxsmm_interface interface);
 
-
 }  // namespace tandem::bench

@@ -112,8 +112,8 @@ bool is_peer(std::string const& name) {
 }
 
 subject make_peer(std::string const& name, dtype type) {
-  auto out = is_path(name) ? peer_of_path(name, type)
-                           : std::ranges::find(named_peers(), name, &named_peer::name)->make(type);
+  auto out =
+      is_path(name) ? peer_of_path(name, type) : std::ranges::find(named_peers(), name, &named_peer::name)->make(type);
   out.name = name;
   return out;
 }

@@ -25,7 +25,8 @@ subject plain_copy() {
         auto const count = static_cast<std::size_t>(omp_get_num_threads());
         auto const share = (bytes + count - 1) / count, first = share * static_cast<std::size_t>(omp_get_thread_num());
         if (first < bytes)
-          std::memcpy(static_cast<char*>(y) + first, static_cast<char const*>(x) + first, std::min(share, bytes - first));
+          std::memcpy(static_cast<char*>(y) + first, static_cast<char const*>(x) + first,
+                      std::min(share, bytes - first));
       }
     };
   };

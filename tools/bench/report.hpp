@@ -21,12 +21,12 @@ struct match {
   bool trans_a = false, trans_b = false;
   double beta = 0;
   int threads = 1;
-  std::string source = {};      ///< what the shape file says
-  limit bound = {};             ///< of host operands
-  byte_rates loops = {};        ///< at the operands' size
+  std::string source = {};           ///< what the shape file says
+  limit bound = {};                  ///< of host operands
+  byte_rates loops = {};             ///< at the operands' size
   std::vector<contender> them = {};  ///< in the order of the subjects
 
-  double work() const;      ///< flop of a product; bytes of an axpy
+  double work() const;       ///< flop of a product; bytes of an axpy
   std::string name() const;  ///< "16x4096x4096", with the transposes where there are any: "33x31x29 tn"
 };
 

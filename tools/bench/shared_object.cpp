@@ -20,8 +20,8 @@ void* shared_object::address(char const* symbol) const { return dlsym(handle_, s
 
 std::function<void(int)> thread_control(shared_object const& library) {
   // BLIS's takes its own integer, 64 bits wide in Debian's build; a wider argument than asked for does no harm.
-  for (auto const* symbol : {"openblas_set_num_threads", "MKL_Set_Num_Threads", "bli_thread_set_num_threads",
-                             "omp_set_num_threads"})
+  for (auto const* symbol :
+       {"openblas_set_num_threads", "MKL_Set_Num_Threads", "bli_thread_set_num_threads", "omp_set_num_threads"})
     if (auto* const set = library.find<void(std::int64_t)>(symbol); set != nullptr)
       return [set](int threads) { set(threads); };
   return {};

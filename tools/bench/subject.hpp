@@ -13,18 +13,18 @@ using gemm_call = std::function<void(void const*, void const*, void*)>;
 /// An axpy with its size and alpha settled, called on x and y.
 using axpy_call = std::function<void(void const*, void*)>;
 
-/// One thing that is measured. Its calls carry no more than its own interface asks for: what is bound beforehand is what
-/// a program would know beforehand.
+/// One thing that is measured. Its calls carry no more than its own interface asks for: what is bound beforehand is
+/// what a program would know beforehand.
 struct subject {
-  std::string name;
-  bool ours = false;      ///< Tandem's; what is not is a peer
-  bool handle = false;    ///< the problem is resolved before the call, so that plain calls are not held against it
-  bool device = false;    ///< takes operands in device memory
-  bool copies = false;    ///< its axpy only copies x to y: no result to check, two thirds of the bytes
-  bool threaded = true;   ///< obeys the number of threads
-  std::string about;      ///< version, and the core type or instruction set that it chose
-  std::string missing;    ///< why it is not there, with the package that brings it; empty when it is
-  int only_threads = 0;   ///< the one number of threads that it can run on, where it cannot be told; 0: any
+  std::string name = {};
+  bool ours = false;         ///< Tandem's; what is not is a peer
+  bool handle = false;       ///< the problem is resolved before the call, so that plain calls are not held against it
+  bool device = false;       ///< takes operands in device memory
+  bool copies = false;       ///< its axpy only copies x to y: no result to check, two thirds of the bytes
+  bool threaded = true;      ///< obeys the number of threads
+  std::string about = {};    ///< version, and the core type or instruction set that it chose
+  std::string missing = {};  ///< why it is not there, with the package that brings it; empty when it is
+  int only_threads = 0;      ///< the one number of threads that it can run on, where it cannot be told; 0: any
 
   /// Why it does not take this problem; unset or empty: it does.
   std::function<std::string(problem const&)> refuses = {};

@@ -10,8 +10,8 @@ namespace tandem::bench {
 
 /// Judges results of one product, C (m x n). Each is held against the product by its rows' weighted sums, C x = alpha
 /// A (B x) + beta C0 x in double, within gamma(k + 2) (|alpha| |A| |B| + |beta| |C0|) |x|; and element by element
-/// against the first one that passed, within twice gamma(k + 2) (|alpha| |A(i, :)|_2 |B(:, j)|_2 + |beta| |C0|). What is
-/// over its bound is wrong; what is not may still be less accurate than it should: that is `tandem check`'s to say.
+/// against the first one that passed, within twice gamma(k + 2) (|alpha| |A(i, :)|_2 |B(:, j)|_2 + |beta| |C0|). What
+/// is over its bound is wrong; what is not may still be less accurate than it should: that is `tandem check`'s to say.
 class product_check {
  public:
   /// p with its operands; p.c is C0 and is read only if beta != 0. All stay where they are.

@@ -6,8 +6,8 @@
 namespace {
 
 template <class T, int Order>
-using map = Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Order> const, Eigen::Unaligned,
-                       Eigen::OuterStride<>>;
+using map =
+    Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Order> const, Eigen::Unaligned, Eigen::OuterStride<>>;
 template <class T>
 using result = Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>, Eigen::Unaligned,
                           Eigen::OuterStride<>>;
@@ -26,8 +26,8 @@ void multiply(T alpha, A const& a, B const& b, T beta, result<T> c) {
 constexpr int transposed = 112;
 
 template <class T>
-void gemm(int trans_a, int trans_b, int m, int n, int k, T alpha, T const* a, int lda, T const* b, int ldb, T beta, T* c,
-          int ldc) {
+void gemm(int trans_a, int trans_b, int m, int n, int k, T alpha, T const* a, int lda, T const* b, int ldb, T beta,
+          T* c, int ldc) {
   using Eigen::ColMajor, Eigen::RowMajor, Eigen::OuterStride;
   result<T> const out(c, m, n, OuterStride<>(ldc));
   auto const with_a = [&](auto const& left) {
