@@ -210,6 +210,7 @@ class run {
     p.c = const_cast<char*>(c0.data());
     bench::product_check check(p);
     for (int const threads : o_.threads) {
+      auto const& rates = bench::measured_bytes(data[0].bytes(), threads);
       bench::match m{.operation = operation::gemm,
                      .dtype = s.dtype,
                      .m = s.m,
@@ -220,8 +221,8 @@ class run {
                      .beta = beta,
                      .threads = threads,
                      .source = s.source,
-                     .bound = bench::gemm_limit(p, data[0].bytes(), threads),
-                     .loops = bench::measured_bytes(data[0].bytes(), threads)};
+                     .bound = bench::gemm_limit(p, bench::known_fma_peak(s.dtype, threads), rates),
+                     .loops = rates};
       for (auto const* who : takers(subjects, threads, [&](auto const& x) {
              return !x.bind ? "it has no gemm" : x.refuses ? x.refuses(p) : std::string();
            })) {
@@ -246,12 +247,13 @@ class run {
     p.alpha = s.dtype == dtype::f32 ? static_cast<double>(static_cast<float>(p.alpha)) : p.alpha;
     p.y = const_cast<char*>(y0.data());
     for (int const threads : o_.threads) {
+      auto const& rates = bench::measured_bytes(data[0].bytes(), threads);
       bench::match m{.operation = operation::axpy,
                      .dtype = s.dtype,
                      .n = s.n,
                      .threads = threads,
-                     .bound = bench::axpy_limit(p, data[0].bytes(), threads),
-                     .loops = bench::measured_bytes(data[0].bytes(), threads)};
+                     .bound = bench::axpy_limit(p, bench::known_fma_peak(s.dtype, threads), rates),
+                     .loops = rates};
       for (auto const* who :
            takers(subjects, threads, [](auto const& x) { return std::string(x.bind_axpy ? "" : "it has no axpy"); })) {
         auto c = bench::axpy_contender(*who, p, threads, data);

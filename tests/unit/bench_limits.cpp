@@ -26,20 +26,29 @@ TEST_CASE("the clock and the FMA peak are a processor's") {
 }
 
 TEST_CASE("a limit is flop over the peak, or bytes over their rates, whichever is longer") {
-  problem p{.m = 64, .n = 48, .k = 32};
-  std::size_t const bytes = 1 << 14;
-  auto const& rates = bench::measured_bytes(bytes, 1);
-  auto const fresh = bench::gemm_limit(p, bytes, 1);
-  CHECK(fresh.fma_seconds == doctest::Approx(2.0 * 64 * 48 * 32 / bench::known_fma_peak(dtype::f32, 1)));
-  CHECK(fresh.byte_seconds == doctest::Approx(4 * ((64.0 * 32 + 32 * 48) / rates.read + 64.0 * 48 / rates.store)));
-  p.beta = 1;
-  CHECK(bench::gemm_limit(p, bytes, 1).byte_seconds ==
-        doctest::Approx(4 * ((64.0 * 32 + 32 * 48) / rates.read + 64.0 * 48 / rates.update)));
-  bench::limit const by_bytes{.fma_seconds = 1, .byte_seconds = 2};
-  CHECK(by_bytes.seconds() == 2);
-  CHECK(std::string(by_bytes.binding()) == "bytes");
-  axpy_problem const y{.n = 1000};
-  CHECK(bench::axpy_limit(y, bytes, 1).byte_seconds == doctest::Approx(4000 / rates.read + 4000 / rates.update));
+  bench::byte_rates const rates{.read = 4, .store = 2, .update = 1};  // bytes a second
+  problem p{.dtype = dtype::f64, .m = 3, .n = 5, .k = 7};
+  CHECK(bench::gemm_limit(p, 10, rates).fma_seconds == 2.0 * 3 * 5 * 7 / 10);
+  CHECK(bench::gemm_limit(p, 10, rates).byte_seconds == 8.0 * (3 * 7 + 7 * 5) / 4 + 8.0 * 3 * 5 / 2);
+  p.beta = -1;
+  CHECK(bench::gemm_limit(p, 10, rates).byte_seconds == 8.0 * (3 * 7 + 7 * 5) / 4 + 8.0 * 3 * 5 / 1);
+  CHECK(bench::axpy_limit({.n = 1000}, 10, rates).fma_seconds == 200);
+  CHECK(bench::axpy_limit({.n = 1000}, 10, rates).byte_seconds == 4000.0 / 4 + 4000.0 / 1);
+  for (bench::limit const l :
+       {bench::limit{.fma_seconds = 1, .byte_seconds = 2}, {.fma_seconds = 2, .byte_seconds = 1}}) {
+    CHECK(l.seconds() == 2);
+    CHECK(std::string(l.binding()) == (l.fma_seconds == 2 ? "fma" : "bytes"));
+  }
+}
+
+TEST_CASE("plain loops move bytes, of small sets and of large ones") {
+  for (std::size_t const bytes : {std::size_t{1}, std::size_t{1} << 14, std::size_t{1} << 26}) {
+    auto const& rates = bench::measured_bytes(bytes, 1);
+    for (double const rate : {rates.read, rates.store, rates.update}) {
+      CHECK(rate > 1e8);
+      CHECK(rate < 1e13);
+    }
+  }
 }
 
 TEST_CASE("a ring has the same numbers in places of their own, and one set is enough for hot operands") {

@@ -1,9 +1,9 @@
 // The least time that a problem can take on this machine, by what was measured in the same run.
 #pragma once
 
-#include <cstddef>
-
 #include <tandem/kernel.hpp>
+
+#include "tools/bench/bandwidth.hpp"
 
 namespace tandem::bench {
 
@@ -16,11 +16,11 @@ struct limit {
   char const* binding() const { return fma_seconds >= byte_seconds ? "fma" : "bytes"; }
 };
 
-/// The peak of this type on so many threads; measured once for each pair.
+/// flop/s of this type on so many threads; measured once for each pair.
 double known_fma_peak(dtype type, int threads);
 
-/// `working_set`: the bytes that the calls walk over, one set of operands or a whole ring of them.
-limit gemm_limit(problem const& p, std::size_t working_set, int threads);
-limit axpy_limit(axpy_problem const& p, std::size_t working_set, int threads);
+/// `peak` in flop/s; `rates` of what the calls walk over, one set of operands or a whole ring of them.
+limit gemm_limit(problem const& p, double peak, byte_rates const& rates);
+limit axpy_limit(axpy_problem const& p, double peak, byte_rates const& rates);
 
 }  // namespace tandem::bench
