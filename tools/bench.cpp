@@ -32,7 +32,7 @@ namespace tandem::tools {
 namespace {
 
 struct bench_arguments {
-  std::string kernels, against, operands = "hot", lines = "contender", json;
+  std::string kernels = "tandem", against, operands = "hot", lines = "contender", json;
   std::vector<std::string> shapes, dtypes{"f32"};
   std::vector<std::int64_t> m, n, k;
   std::vector<int> threads{0};
@@ -115,10 +115,11 @@ std::vector<bench::subject> subjects_of(bench_arguments const& o, operation op, 
     for (auto const* row : find_kernels(globs, op))
       if (row->dtype == type && !has(row->name)) all.push_back(bench::row_subject(*row));
   };
-  auto const ours = o.kernels.empty() ? std::vector<std::string>{"tandem"} : split(o.kernels);
-  for (auto const& name : ours) {
+  for (auto const& name : split(o.kernels)) {
     if (name == "tandem")
       all.push_back(bench::plain_call());
+    else if (name == "tandem_gpu")
+      all.push_back(bench::plain_call(memory::device));
     else
       add_rows(name);
   }
@@ -411,7 +412,8 @@ action add_bench(CLI::App& app) {
   auto what = std::make_shared<std::string>("gemm");
   app.add_option("operation", *what, "gemm or axpy")->check(CLI::IsMember({"gemm", "axpy"}))->capture_default_str();
   app.add_option("--kernels", o->kernels,
-                 "what of Tandem's: 'tandem' is the plain call, others are names, globs or backends (default: tandem)");
+                 "what of Tandem's: the plain calls tandem (host) and tandem_gpu, or rows by name, glob or backend")
+      ->capture_default_str();
   app.add_option("--against", o->against,
                  "peers by commas: " + fmt::format("{}", fmt::join(bench::peer_names(), ", ")) +
                      "; /path/lib.so[:cblas_sgemm or :sgemm_]; or as --kernels: cublas");

@@ -46,18 +46,21 @@ axpy_call on_vectors(axpy_problem const& p, memory where, Add const& add) {
 
 }  // namespace
 
-subject plain_call() {
+subject plain_call(memory where) {
   subject s;
-  s.name = "tandem";
+  bool const on_host = where == memory::host;
+  s.name = on_host ? "tandem" : "tandem_gpu";
   s.ours = true;
+  s.device = !on_host;
+  s.threaded = on_host;
   s.about = "Tandem " + std::string(version());
   // The public call has no number of threads: it takes what OpenMP offers to its caller.
-  s.set_threads = [](int threads) { omp_set_num_threads(threads); };
-  s.bind = [](problem const& p, int) {
-    return on_views(p, memory::host, [](auto a, auto b, auto c, gemm_options const& o) { gemm(a, b, c, o); });
+  if (on_host) s.set_threads = [](int threads) { omp_set_num_threads(threads); };
+  s.bind = [where](problem const& p, int) {
+    return on_views(p, where, [](auto a, auto b, auto c, gemm_options const& o) { gemm(a, b, c, o); });
   };
-  s.bind_axpy = [](axpy_problem const& p, int) {
-    return on_vectors(p, memory::host, [](double alpha, auto x, auto y) { axpy(alpha, x, y); });
+  s.bind_axpy = [where](axpy_problem const& p, int) {
+    return on_vectors(p, where, [](double alpha, auto x, auto y) { axpy(alpha, x, y); });
   };
   return s;
 }
