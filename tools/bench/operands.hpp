@@ -19,7 +19,9 @@ class operand_ring {
   operand_ring(std::vector<std::int64_t> const& counts, dtype type, std::size_t ring_bytes, bool on_device);
 
   std::size_t sets() const noexcept { return sets_; }
-  std::size_t bytes() const noexcept { return sets_ * stride_; }  ///< of all sets
+  std::size_t bytes() const noexcept { return sets_ * stride_; }               ///< of all sets
+  std::size_t stride() const noexcept { return stride_; }                      ///< from one set to the next, in bytes
+  std::size_t offset(std::size_t operand) const { return offsets_[operand]; }  ///< from its set's start, in bytes
   void* data(std::size_t set, std::size_t operand, memory where) const noexcept;
 
  private:
