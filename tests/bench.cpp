@@ -84,6 +84,17 @@ TEST_CASE("shapes come from several files, each once; those over the budget or o
   CHECK(file.json()["rows"].size() == 4);
 }
 
+TEST_CASE("the peers' shapes are there, in float and in double") {
+  temporary_file const file("tandem_bench_");
+  CHECK(
+      run_tandem("bench gemm --shapes shapes/peers.csv --max-flop 1e4 --dtype f32,f64 --rounds 1 --threads 1 --json " +
+                 file.path)
+          .exit_code == 0);
+  auto const json = file.json();
+  CHECK(json["rows"].size() == 2 * 3);
+  CHECK(json["shapes_over_max_flop"] == 2 * 26);
+}
+
 TEST_CASE("a peer whose result is wrong is reported and not timed") {
   temporary_file const file("tandem_bench_");
   auto const run = run_tandem("bench gemm --threads 0 --m 20 --rounds 1 --against " + blas + ":cblas_sgemm," + blas +
@@ -114,7 +125,9 @@ TEST_CASE("several callers, more threads than cores, and cold operands") {
   CAPTURE(run.err);
   CHECK(run.exit_code == 0);
   CHECK(contains(run.out, "rotating, 2 callers at once"));
-  for (auto const& row : file.json()["rows"]) {
+  auto const rows = file.json()["rows"];
+  CHECK(rows.size() == 4);
+  for (auto const& row : rows) {
     CHECK(row["callers"] == 2);
     CHECK(row["gflops"] > 0);
   }
