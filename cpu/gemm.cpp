@@ -114,18 +114,38 @@ tiling tiling_of(microkernel<T> const& kernel, path way, operands<T> const& o) {
 // comes before the first multiplication is a large part.
 template <class T>
 bool is_small(operands<T> const& o) {
-  return o.m * o.n <= 128 * 128 && o.k <= 128 && o.m * o.n * o.k <= 80 * 80 * 80;
+  constexpr std::int64_t most = 80 * 80 * 80;
+  return o.k <= 128 && o.m <= most && o.n <= most && o.m * o.n <= 128 * 128 && o.m * o.n * o.k <= most;
 }
 
 template <class T>
 void multiply_small(microkernel<T> const& kernel, operands<T> const& o) {
-  alignas(64) T packed_b[128 * 4 * 16];  // the widest tile's panel
-  tiling t;
-  t.kc = o.k, t.mc = o.m;
-  t.rows = kernel.mr;
-  t.nc = t.cols = kernel.nr;
-  t.pack_b = o.b_col != 1;
-  multiply_panels(kernel, o, t, {0, o.m}, {0, o.n}, {0, o.k}, static_cast<T*>(nullptr), packed_b);
+  bool const transposed_b = o.b_col != 1;
+  alignas(64) T packed_b[128 * 32];  // (k, nr)
+  row_tiles const tiles(o.m, kernel.mr);
+  tile_work<T> w;
+  w.k = o.k;
+  w.a_row = o.a_row, w.a_col = o.a_col;
+  w.b_row = o.b_row;
+  w.alpha = o.alpha, w.beta = o.beta;
+  w.ldc = o.ldc;
+  for (std::int64_t j = 0; j < o.n; j += kernel.nr) {
+    w.cols = std::min(kernel.nr, o.n - j);
+    int const width = kernel.width_of(w.cols);
+    w.b = o.b + j;
+    if (transposed_b) {
+      kernel.pack_b[static_cast<std::size_t>(width)](o.b + j * o.b_col, o.b_col, o.b_row, w.cols, o.k, packed_b);
+      w.b = packed_b;
+    }
+    w.a = o.a;
+    w.c = o.c + j;
+    for (std::int64_t i = 0; i < tiles.count; ++i) {
+      auto const height = tiles.size(i);
+      kernel.tile(transposed_b ? source::packed : source::in_place, width, height)(w);
+      w.a += height * o.a_row;
+      w.c += height * o.ldc;
+    }
+  }
 }
 
 }  // namespace

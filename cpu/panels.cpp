@@ -24,20 +24,6 @@ std::int64_t whole_lines(std::int64_t elements) {
   return ceil_div(elements, line) * line;
 }
 
-/// Rows in tiles that differ by one row at most, so that no thin one is left at the end.
-struct row_tiles {
-  row_tiles(std::int64_t rows, std::int64_t most) {
-    if (rows <= most) {  // a tiny product would feel the divisions
-      height = rows;
-      return;
-    }
-    count = ceil_div(rows, most);
-    height = rows / count, higher = rows % count;
-  }
-  std::int64_t size(std::int64_t i) const { return height + (i < higher ? 1 : 0); }
-  std::int64_t count = 1, height = 0, higher = 0;
-};
-
 /// One block: mb rows of A from i0 on, nb columns of B from j0 on, kb terms from p0 on.
 template <class T>
 struct block {
