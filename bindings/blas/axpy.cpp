@@ -19,10 +19,11 @@ void add_in_order(std::int64_t n, T alpha, T const* x, std::int64_t incx, T* y, 
 
 template <class T>
 void add_views(std::int64_t n, T alpha, T const* x, std::int64_t incx, T* y, std::int64_t incy) {
+  if (incy == 0) return add_in_order(n, alpha, x, incx, y, incy);
   try {
     tandem::axpy(alpha, vector_view<T const>(x, n, incx), vector_view<T>(y, n, incy), {.backend = chosen_backend()});
   } catch (error const& e) {
-    if (e.code() != errc::overlap && e.code() != errc::zero_stride) throw;
+    if (e.code() != errc::overlap) throw;
     add_in_order(n, alpha, x, incx, y, incy);  // nothing has been written
   }
 }
