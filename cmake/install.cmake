@@ -20,7 +20,8 @@ install(FILES ${PROJECT_BINARY_DIR}/tandem-config.cmake ${PROJECT_BINARY_DIR}/ta
   cmake/simt.cmake cmake/instrument.awk
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tandem)
 
-# pkg-config tandem-blas, tandem-blas64.
+# pkg-config tandem-blas, tandem-blas64; the installed files may be moved together.
+file(RELATIVE_PATH blas_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 foreach(blas_bits 32 64)
   string(REPLACE 32 "" blas_suffix ${blas_bits})
   set(blas_cflags "")
