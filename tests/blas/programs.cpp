@@ -49,6 +49,8 @@ preloaded run_preloaded(std::string const& command, std::string const& environme
   run.result = run_command("cd " + work / "" + " && LD_LIBRARY_PATH=" + netlib + "/blas:" + netlib +
                            "/lapack LD_PRELOAD=" TANDEM_BLAS_LIBRARY " TANDEM_BLAS_TRACE=" + work / "trace" + " " +
                            environment + " " + command);
+  INFO(run.result.err);
+  REQUIRE(run.result.err.find("cannot be preloaded") == std::string::npos);
   if (!output.empty()) {
     std::ostringstream text;
     text << std::ifstream(work / output).rdbuf();
