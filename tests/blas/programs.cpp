@@ -40,15 +40,15 @@ class folder {
   std::filesystem::path path_;
 };
 
-// Runs a simple command in an empty folder. `output` is a file that it writes: its text stands behind standard
-// output's.
+// Runs a simple command in an empty folder, for 400 s at most: a library that calls itself may wait for ever. `output`
+// is a file that it writes: its text stands behind standard output's.
 preloaded run_preloaded(std::string const& command, std::string const& environment = "",
                         std::string const& output = "") {
   folder const work;
   preloaded run;
   run.result = run_command("cd " + work / "" + " && LD_LIBRARY_PATH=" + netlib + "/blas:" + netlib +
                            "/lapack LD_PRELOAD=" TANDEM_BLAS_LIBRARY " TANDEM_BLAS_TRACE=" + work / "trace" + " " +
-                           environment + " " + command);
+                           environment + " timeout 400 " + command);
   INFO(run.result.err);
   REQUIRE(run.result.err.find("cannot be preloaded") == std::string::npos);
   if (!output.empty()) {
