@@ -22,10 +22,6 @@
 #include <system_error>
 #include <utility>
 
-#if defined(__aarch64__)
-#include <asm/sigcontext.h>
-#endif
-
 #include <fmt/format.h>
 
 #include <tandem/error.hpp>
@@ -149,17 +145,6 @@ bool was_store([[maybe_unused]] mcontext_t const& machine) {
 #if defined(__x86_64__)
   constexpr greg_t write_access = 2;
   return (machine.gregs[REG_ERR] & write_access) != 0;
-#elif defined(__aarch64__)
-  // The system appends records to the registers, the fault's syndrome among them.
-  constexpr std::uint64_t write_not_read = 1 << 6;
-  _aarch64_ctx head;
-  for (auto const* at = machine.__reserved; std::memcpy(&head, at, sizeof head), head.size > 0; at += head.size) {
-    if (head.magic != ESR_MAGIC) continue;
-    esr_context syndrome;
-    std::memcpy(&syndrome, at, sizeof syndrome);
-    return (syndrome.esr & write_not_read) != 0;
-  }
-  return false;
 #else
   return false;
 #endif

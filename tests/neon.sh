@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/.."
 root=$PWD/build/neon-root
 # Programs whose subject the processor is; what runs a backend that is the same code everywhere is left to the other builds.
-tests='cpu[a-z_]*|interface|errors|axpy|select|special_values|harness_sandbox|harness_memory'
+tests='cpu[a-z_]*|interface|errors|axpy|select|special_values'
 # The libraries that ./run's packages bring, with what they load. libgfortran, for OpenBLAS, comes with the compiler.
 libraries="doctest-dev libboost-context1.74-dev libboost-context1.74.0 libboost1.74-dev libcli11-dev libeigen3-dev
   libfmt-dev libfmt9 libhwy-dev libhwy1 libopenblas0-pthread nlohmann-json3-dev"
