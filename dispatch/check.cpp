@@ -70,7 +70,7 @@ bool share_memory(vector_operand const& x, vector_operand const& y, dtype type) 
   if (x.size == 0 || (x.data == y.data && x.stride == y.stride)) return false;
   wide const apart = (address(y.data) - address(x.data)) / static_cast<wide>(size_of(type));
   // Vectors of one stride meet at a multiple of it: the two halves of interleaved data need no search.
-  if (x.stride == y.stride && apart % x.stride != 0) return false;
+  if (x.stride == y.stride && x.stride != 0 && apart % x.stride != 0) return false;
   wide const x_last = static_cast<wide>(x.size - 1) * x.stride;
   wide const y_last = apart + static_cast<wide>(y.size - 1) * y.stride;
   if (std::max<wide>(0, x_last) < std::min(apart, y_last) || std::max(apart, y_last) < std::min<wide>(0, x_last))
