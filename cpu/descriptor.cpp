@@ -85,6 +85,8 @@ std::vector<kernel> all_rows() {
     // What dispatch takes by itself; the others have to be named.
     for (auto i = rows.size() - 2; i < rows.size(); ++i)
       rows[i].cost = [set](problem const& p) { return flop(p) / set->vector_bytes; };
+    rows[rows.size() - 2].prepare = [set](problem const& p) { return prepare_tile(set->f32, p); };
+    rows.back().prepare = [set](problem const& p) { return prepare_tile(set->f64, p); };
     add(path::packed, "_packed");
     add(path::in_place, "_in_place");
     add(path::dots, "_dots");

@@ -164,6 +164,54 @@ void gemm(microkernel<T> const& kernel, path way, problem const& p, execution co
   product<T>(kernel, o, tiling_of(kernel, way, o), offered_threads(e))();
 }
 
+namespace {
+
+template <class T>
+struct prepared_tile {
+  tile_function<T> run;
+  tile_work<T> work;
+
+  static void call(void const* state, void const* a, void const* b, void* c) {
+    auto const& s = *static_cast<prepared_tile const*>(state);
+    auto w = s.work;
+    w.a = static_cast<T const*>(a), w.b = static_cast<T const*>(b), w.c = static_cast<T*>(c);
+    s.run(w);
+  }
+};
+
+/// Several tiles, none of them packed.
+template <class T>
+struct prepared_tiles {
+  microkernel<T> const& kernel;
+  operands<T> o;
+
+  static void call(void const* state, void const* a, void const* b, void* c) {
+    auto const& s = *static_cast<prepared_tiles const*>(state);
+    auto o = s.o;
+    o.a = static_cast<T const*>(a), o.b = static_cast<T const*>(b), o.c = static_cast<T*>(c);
+    multiply_small(s.kernel, o);
+  }
+};
+
+}  // namespace
+
+template <class T>
+prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& p) {
+  operands<T> const o(p);
+  if (!is_small(o)) return {};
+  if (o.m > kernel.mr || o.n > kernel.nr || o.b_col != 1)
+    return {prepared_tiles<T>::call, std::make_shared<prepared_tiles<T> const>(prepared_tiles<T>{kernel, o})};
+  tile_work<T> w;
+  w.k = o.k;
+  w.a_row = o.a_row, w.a_col = o.a_col;
+  w.b_row = o.b_row;
+  w.alpha = o.alpha, w.beta = o.beta;
+  w.ldc = o.ldc;
+  w.cols = o.n;
+  auto const run = kernel.tile(source::in_place, kernel.width_of(o.n), o.m);
+  return {prepared_tile<T>::call, std::make_shared<prepared_tile<T> const>(prepared_tile<T>{run, w})};
+}
+
 template <class T>
 plan gemm_plan(microkernel<T> const& kernel, path way, problem const& p) {
   auto const t = tiling_of(kernel, way, operands<T>(p));
@@ -176,6 +224,8 @@ plan gemm_plan(microkernel<T> const& kernel, path way, problem const& p) {
 
 template void gemm(microkernel<float> const&, path, problem const&, execution const&);
 template void gemm(microkernel<double> const&, path, problem const&, execution const&);
+template prepared_gemm prepare_tile(microkernel<float> const&, problem const&);
+template prepared_gemm prepare_tile(microkernel<double> const&, problem const&);
 template plan gemm_plan(microkernel<float> const&, path, problem const&);
 template plan gemm_plan(microkernel<double> const&, path, problem const&);
 

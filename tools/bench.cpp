@@ -118,6 +118,8 @@ std::vector<bench::subject> subjects_of(bench_arguments const& o, operation op, 
   for (auto const& name : split(o.kernels)) {
     if (name == "tandem")
       all.push_back(bench::plain_call());
+    else if (name == "tandem_plan" && op == operation::gemm)
+      all.push_back(bench::plan_handle());
     else if (name == "tandem_gpu")
       all.push_back(bench::plain_call(memory::device));
     else

@@ -113,7 +113,7 @@ HWY_NOINLINE void tile(tile_work<T> const& w) {
     for (int v = 0; v < V; ++v) acc[r][v] = hn::Zero(d);
   }
   // C is wanted when the sums are done; its rows are far apart, where no hardware prefetcher looks.
-  if (!w.streaming)
+  if (w.k > 64 && !w.streaming)
     for (int r = 0; r < R; ++r)
       for (int v = 0; v < V; ++v) hwy::Prefetch(w.c + r * w.ldc + v * N);
   for (std::int64_t p = w.k; p > 0; --p, a.advance(), b += b_row) {

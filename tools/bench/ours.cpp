@@ -65,6 +65,31 @@ subject plain_call(memory where) {
   return s;
 }
 
+namespace {
+
+template <class T>
+gemm_call planned(problem const& p) {
+  auto const at = memory::host;
+  gemm_plan<T> const plan(view(static_cast<T const*>(nullptr), p.m, p.k, p.lda, p.trans_a, at),
+                          view(static_cast<T const*>(nullptr), p.k, p.n, p.ldb, p.trans_b, at),
+                          view(static_cast<T*>(nullptr), p.m, p.n, p.ldc, false, at),
+                          {.alpha = p.alpha, .beta = p.beta});
+  return [plan](void const* a, void const* b, void* c) {
+    plan(static_cast<T const*>(a), static_cast<T const*>(b), static_cast<T*>(c));
+  };
+}
+
+}  // namespace
+
+subject plan_handle() {
+  auto s = plain_call();
+  s.name = "tandem_plan";
+  s.handle = true;
+  s.bind = [](problem const& p, int) { return p.dtype == dtype::f32 ? planned<float>(p) : planned<double>(p); };
+  s.bind_axpy = {};
+  return s;
+}
+
 subject row_subject(kernel const& row) {
   subject s;
   s.name = row.name;

@@ -9,6 +9,9 @@ namespace tandem::bench {
 /// kernel: `tandem` on host views, `tandem_gpu` on device views.
 subject plain_call(memory where = memory::host);
 
+/// `tandem_plan`: a `gemm_plan`, made before the call.
+subject plan_handle();
+
 /// One row of the table under its own name; one that cannot run here says why in `missing`.
 subject row_subject(kernel const& row);
 
