@@ -18,7 +18,9 @@ double flop(problem const& p) {
 
 template <class T>
 kernel simd_row(instruction_set const& set, microkernel<T> const& tile, path way, std::string_view suffix) {
-  return {.name = fmt::format("cpu.{}{}.{}.{}x{}", set.technique, suffix, to_string(dtype_of<T>), tile.mr, tile.nr),
+  bool const dots = way == path::dots;
+  return {.name = fmt::format("cpu.{}{}.{}.{}x{}", set.technique, suffix, to_string(dtype_of<T>),
+                              dots ? tile.dot_rows : tile.mr, dots ? tile.dot_cols : tile.nr),
           .backend = backend::cpu,
           .dtype = dtype_of<T>,
           .threaded = true,

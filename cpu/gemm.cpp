@@ -214,6 +214,14 @@ prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& p) {
 
 template <class T>
 plan gemm_plan(microkernel<T> const& kernel, path way, problem const& p) {
+  if (way == path::dots)
+    return {{{.name = "stretch", .m = 0, .n = 0, .k = dots_stretch(operands<T>(p)), .memory = "L2"},
+             {.name = "register",
+              .m = kernel.dot_rows,
+              .n = kernel.dot_cols,
+              .k = kernel.lanes,
+              .memory = "registers",
+              .keeps_c = true}}};
   auto const t = tiling_of(kernel, way, operands<T>(p));
   return {{{.name = "pc", .m = 0, .n = 0, .k = t.kc, .memory = "memory"},
            {.name = "jc", .m = 0, .n = t.nc, .k = t.kc, .memory = "L2"},

@@ -289,6 +289,7 @@ constexpr microkernel<T> make_microkernel() {
   fill<T, full, most_rows(registers, 4, mr), 4>(k, 4);
   fill_pack_a<T, mr>(k);
   k.combine = combine<T>;
+  k.dot_rows = registers == 32 ? 5 : 4, k.dot_cols = registers == 32 ? 4 : 2;
   if constexpr (registers == 32)
     k.dots = dots<T, 5, 4>;
   else
