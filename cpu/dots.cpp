@@ -64,7 +64,9 @@ bool suits_dots(operands<T> const& o) {
 
 template <class T>
 std::int64_t dots_stretch(operands<T> const& o) {
-  return std::min(o.k, std::max<std::int64_t>(small_bytes / (cast(o).few * static_cast<std::int64_t>(sizeof(T))), 64));
+  constexpr std::int64_t step = 64;  // whole vectors
+  auto const most = small_bytes / (cast(o).few * static_cast<std::int64_t>(sizeof(T)));
+  return std::min(o.k, std::max(most / step, std::int64_t{1}) * step);
 }
 
 template <class T>
