@@ -152,6 +152,13 @@ json to_object(trial const& t) {
 
 }  // namespace
 
+void set_skipped_apart(selftest_result& r) {
+  auto const there = [](trial const& t) { return t.result.verdict != "unavailable"; };
+  auto const skipped = std::ranges::stable_partition(r.trials, there);
+  r.skipped.insert(r.skipped.end(), skipped.begin(), skipped.end());
+  r.trials.erase(skipped.begin(), skipped.end());
+}
+
 bool is_enough(int caught, int wrong, harness::level level) noexcept {
   int const missed = wrong - caught;
   return level == harness::level::full ? missed == 0 : missed * 20 <= wrong;
@@ -171,6 +178,7 @@ std::string to_text(selftest_result const& r) {
   auto const mutants = of(origin::mutant), wrong = of(origin::wrong);
   std::string out = fmt::format("wrong kernels and what catches them\n{}\n{}", list_of_wrong(r), table_of_rungs(r));
   if (auto const text = complaints(r); !text.empty()) out += "\nnot as it should be\n" + text;
+  for (auto const& t : r.skipped) out += fmt::format("skipped: {}: {}\n", t.about->id, t.result.error);
   out += fmt::format("\nlevel {}, right kernels {}; {} seed{}\n", to_string(r.how.level), to_string(r.right_level),
                      r.seeds, r.seeds == 1 ? "" : "s");
   out += fmt::format("wrong kernels caught: {}; mutants {}, hand-written {}\n", percent(caught.as_expected, caught.all),
@@ -183,8 +191,9 @@ std::string to_text(selftest_result const& r) {
 
 std::string to_json(selftest_result const& r) {
   auto const caught = count_trials(r, is_wrong), right = count_trials(r, is_right);
-  json trials = json::array(), planted = json::array(), others = json::array();
+  json trials = json::array(), skipped = json::array(), planted = json::array(), others = json::array();
   for (auto const& t : r.trials) trials.push_back(to_object(t));
+  for (auto const& t : r.skipped) skipped.push_back(to_object(t));
   for (auto const& h : r.harness)
     planted.push_back({{"id", h.id},
                        {"file", h.file},
@@ -211,6 +220,7 @@ std::string to_json(selftest_result const& r) {
               {"right", right.all},
               {"passed", passed(r)},
               {"kernels", trials},
+              {"skipped", skipped},
               {"harness", planted},
               {"checks_of_today", others}}
       .dump(1, ' ', false, json::error_handler_t::replace);

@@ -41,9 +41,13 @@ struct selftest_result {
   int seeds = 1;
   std::vector<subject> subjects;
   std::vector<trial> trials;
+  std::vector<trial> skipped = {};  ///< of kernels that this machine cannot run
   std::vector<harness_trial> harness;
   std::vector<other_check> others;
 };
+
+/// Takes the trials of kernels that this machine cannot run, for want of an instruction set, from the others.
+void set_skipped_apart(selftest_result& r);
 
 /// How many of the wrong kernels may pass at a level: none at full, one in twenty otherwise.
 bool is_enough(int caught, int wrong, harness::level level) noexcept;

@@ -69,6 +69,7 @@ void judge_all(selftest_result& r, int jobs) {
     show_progress(++finished, r.trials.size(), t.about->id);
   };
   run_in_processes(r.trials.size(), jobs, std::max(limit_of(r.how.level), limit_of(r.right_level)), task, done);
+  set_skipped_apart(r);
 }
 
 /// What the checks people use today say of the same kernels, those that were judged.

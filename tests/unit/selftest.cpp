@@ -194,6 +194,19 @@ TEST_CASE("a right kernel that is refused fails the selftest, and so does one th
   CHECK(to_text(unjudged.result).find("not judged: kernel 5: took too long") != std::string::npos);
 }
 
+TEST_CASE("a kernel of an instruction set that is not there is skipped with its reason, and counted nowhere") {
+  example one(10, 0);
+  one.result.trials[5].result = {};
+  one.result.trials[5].result.verdict = "unavailable";
+  one.result.trials[5].result.error = "no such processor";
+  set_skipped_apart(one.result);
+  CHECK(passed(one.result));
+  auto const text = to_text(one.result);
+  CHECK(text.find("skipped: kernel 5: no such processor") != std::string::npos);
+  CHECK(text.find("wrong kernels caught: 9 / 9") != std::string::npos);
+  CHECK(to_json(one.result).find("no such processor") != std::string::npos);
+}
+
 TEST_CASE("a witness that does not hold fails the selftest") {
   example one(10, 0);
   one.result.trials[3].result.witness_defect = "passes on it (1 tries)";
