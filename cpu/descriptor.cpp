@@ -18,7 +18,9 @@ double flop(problem const& p) {
 
 template <class T>
 kernel simd_row(instruction_set const& set, microkernel<T> const& tile, path way, std::string_view suffix) {
-  return {.name = fmt::format("cpu.{}{}.{}.{}x{}", set.technique, suffix, to_string(dtype_of<T>), tile.mr, tile.nr),
+  bool const dots = way == path::dots;
+  return {.name = fmt::format("cpu.{}{}.{}.{}x{}", set.technique, suffix, to_string(dtype_of<T>),
+                              dots ? tile.dot_rows : tile.mr, dots ? tile.dot_cols : tile.nr),
           .backend = backend::cpu,
           .dtype = dtype_of<T>,
           .threaded = true,
@@ -85,6 +87,8 @@ std::vector<kernel> all_rows() {
     // What dispatch takes by itself; the others have to be named.
     for (auto i = rows.size() - 2; i < rows.size(); ++i)
       rows[i].cost = [set](problem const& p) { return flop(p) / set->vector_bytes; };
+    rows[rows.size() - 2].prepare = [set](problem const& p) { return prepare_tile(set->f32, p); };
+    rows.back().prepare = [set](problem const& p) { return prepare_tile(set->f64, p); };
     add(path::packed, "_packed");
     add(path::in_place, "_in_place");
     add(path::dots, "_dots");

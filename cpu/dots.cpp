@@ -63,6 +63,13 @@ bool suits_dots(operands<T> const& o) {
 }
 
 template <class T>
+std::int64_t dots_stretch(operands<T> const& o) {
+  constexpr std::int64_t step = 64;  // whole vectors
+  auto const most = small_bytes / (cast(o).few * static_cast<std::int64_t>(sizeof(T)));
+  return std::min(o.k, std::max(most / step, std::int64_t{1}) * step);
+}
+
+template <class T>
 void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threads) {
   auto r = cast(o);
   if (r.small_term != 1) {  // laid along k once for all
@@ -72,7 +79,7 @@ void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threa
     r.small = copy;
     r.small_row = o.k;
   }
-  std::int64_t const stretch = std::max<std::int64_t>(small_bytes / static_cast<std::int64_t>(r.few * sizeof(T)), 64);
+  auto const stretch = dots_stretch(o);
   int const parts = static_cast<int>(std::min<std::int64_t>(choose_threads(o, r, threads), r.rows));
   run_team(parts, [&](int part) {
     std::int64_t const first = r.rows * part / parts, last = r.rows * (part + 1) / parts;
@@ -83,6 +90,8 @@ void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threa
   });
 }
 
+template std::int64_t dots_stretch(operands<float> const&);
+template std::int64_t dots_stretch(operands<double> const&);
 template bool suits_dots(operands<float> const&);
 template bool suits_dots(operands<double> const&);
 template void multiply_dots(microkernel<float> const&, operands<float> const&, int);

@@ -14,6 +14,12 @@ bool suits_dots(operands<T> const& o);
 template <class T>
 void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threads);
 
+/// The terms of one stretch of k.
+template <class T>
+std::int64_t dots_stretch(operands<T> const& o);
+
+extern template std::int64_t dots_stretch(operands<float> const&);
+extern template std::int64_t dots_stretch(operands<double> const&);
 extern template bool suits_dots(operands<float> const&);
 extern template bool suits_dots(operands<double> const&);
 extern template void multiply_dots(microkernel<float> const&, operands<float> const&, int);

@@ -114,18 +114,38 @@ tiling tiling_of(microkernel<T> const& kernel, path way, operands<T> const& o) {
 // comes before the first multiplication is a large part.
 template <class T>
 bool is_small(operands<T> const& o) {
-  return o.m * o.n <= 128 * 128 && o.k <= 128 && o.m * o.n * o.k <= 80 * 80 * 80;
+  constexpr std::int64_t most = 80 * 80 * 80;
+  return o.k <= 128 && o.m <= most && o.n <= most && o.m * o.n <= 128 * 128 && o.m * o.n * o.k <= most;
 }
 
 template <class T>
 void multiply_small(microkernel<T> const& kernel, operands<T> const& o) {
-  alignas(64) T packed_b[128 * 4 * 16];  // the widest tile's panel
-  tiling t;
-  t.kc = o.k, t.mc = o.m;
-  t.rows = kernel.mr;
-  t.nc = t.cols = kernel.nr;
-  t.pack_b = o.b_col != 1;
-  multiply_panels(kernel, o, t, {0, o.m}, {0, o.n}, {0, o.k}, static_cast<T*>(nullptr), packed_b);
+  bool const transposed_b = o.b_col != 1;
+  alignas(64) T packed_b[128 * 32];  // (k, nr)
+  row_tiles const tiles(o.m, kernel.mr);
+  tile_work<T> w;
+  w.k = o.k;
+  w.a_row = o.a_row, w.a_col = o.a_col;
+  w.b_row = o.b_row;
+  w.alpha = o.alpha, w.beta = o.beta;
+  w.ldc = o.ldc;
+  for (std::int64_t j = 0; j < o.n; j += kernel.nr) {
+    w.cols = std::min(kernel.nr, o.n - j);
+    int const width = kernel.width_of(w.cols);
+    w.b = o.b + j;
+    if (transposed_b) {
+      kernel.pack_b[static_cast<std::size_t>(width)](o.b + j * o.b_col, o.b_col, o.b_row, w.cols, o.k, packed_b);
+      w.b = packed_b;
+    }
+    w.a = o.a;
+    w.c = o.c + j;
+    for (std::int64_t i = 0; i < tiles.count; ++i) {
+      auto const height = tiles.size(i);
+      kernel.tile(transposed_b ? source::packed : source::in_place, width, height)(w);
+      w.a += height * o.a_row;
+      w.c += height * o.ldc;
+    }
+  }
 }
 
 }  // namespace
@@ -144,8 +164,64 @@ void gemm(microkernel<T> const& kernel, path way, problem const& p, execution co
   product<T>(kernel, o, tiling_of(kernel, way, o), offered_threads(e))();
 }
 
+namespace {
+
+template <class T>
+struct prepared_tile {
+  tile_function<T> run;
+  tile_work<T> work;
+
+  static void call(void const* state, void const* a, void const* b, void* c) {
+    auto const& s = *static_cast<prepared_tile const*>(state);
+    auto w = s.work;
+    w.a = static_cast<T const*>(a), w.b = static_cast<T const*>(b), w.c = static_cast<T*>(c);
+    s.run(w);
+  }
+};
+
+/// Several tiles, none of them packed.
+template <class T>
+struct prepared_tiles {
+  microkernel<T> const& kernel;
+  operands<T> o;
+
+  static void call(void const* state, void const* a, void const* b, void* c) {
+    auto const& s = *static_cast<prepared_tiles const*>(state);
+    auto o = s.o;
+    o.a = static_cast<T const*>(a), o.b = static_cast<T const*>(b), o.c = static_cast<T*>(c);
+    multiply_small(s.kernel, o);
+  }
+};
+
+}  // namespace
+
+template <class T>
+prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& p) {
+  operands<T> const o(p);
+  if (!is_small(o)) return {};
+  if (o.m > kernel.mr || o.n > kernel.nr || o.b_col != 1)
+    return {prepared_tiles<T>::call, std::make_shared<prepared_tiles<T> const>(prepared_tiles<T>{kernel, o})};
+  tile_work<T> w;
+  w.k = o.k;
+  w.a_row = o.a_row, w.a_col = o.a_col;
+  w.b_row = o.b_row;
+  w.alpha = o.alpha, w.beta = o.beta;
+  w.ldc = o.ldc;
+  w.cols = o.n;
+  auto const run = kernel.tile(source::in_place, kernel.width_of(o.n), o.m);
+  return {prepared_tile<T>::call, std::make_shared<prepared_tile<T> const>(prepared_tile<T>{run, w})};
+}
+
 template <class T>
 plan gemm_plan(microkernel<T> const& kernel, path way, problem const& p) {
+  if (way == path::dots)
+    return {{{.name = "stretch", .m = 0, .n = 0, .k = dots_stretch(operands<T>(p)), .memory = "L2"},
+             {.name = "register",
+              .m = kernel.dot_rows,
+              .n = kernel.dot_cols,
+              .k = kernel.lanes,
+              .memory = "registers",
+              .keeps_c = true}}};
   auto const t = tiling_of(kernel, way, operands<T>(p));
   return {{{.name = "pc", .m = 0, .n = 0, .k = t.kc, .memory = "memory"},
            {.name = "jc", .m = 0, .n = t.nc, .k = t.kc, .memory = "L2"},
@@ -156,6 +232,8 @@ plan gemm_plan(microkernel<T> const& kernel, path way, problem const& p) {
 
 template void gemm(microkernel<float> const&, path, problem const&, execution const&);
 template void gemm(microkernel<double> const&, path, problem const&, execution const&);
+template prepared_gemm prepare_tile(microkernel<float> const&, problem const&);
+template prepared_gemm prepare_tile(microkernel<double> const&, problem const&);
 template plan gemm_plan(microkernel<float> const&, path, problem const&);
 template plan gemm_plan(microkernel<double> const&, path, problem const&);
 

@@ -20,12 +20,18 @@ std::string refusal(path way, problem const& p);
 template <class T>
 void gemm(microkernel<T> const& kernel, path way, problem const& p, execution const& e);
 
+/// What `gemm_plan` calls for a product of one tile; without a call where it is larger.
+template <class T>
+prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& p);
+
 /// The blocks that one thread works on.
 template <class T>
 plan gemm_plan(microkernel<T> const& kernel, path way, problem const& p);
 
 extern template void gemm(microkernel<float> const&, path, problem const&, execution const&);
 extern template void gemm(microkernel<double> const&, path, problem const&, execution const&);
+extern template prepared_gemm prepare_tile(microkernel<float> const&, problem const&);
+extern template prepared_gemm prepare_tile(microkernel<double> const&, problem const&);
 extern template plan gemm_plan(microkernel<float> const&, path, problem const&);
 extern template plan gemm_plan(microkernel<double> const&, path, problem const&);
 

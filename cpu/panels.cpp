@@ -24,20 +24,6 @@ std::int64_t whole_lines(std::int64_t elements) {
   return ceil_div(elements, line) * line;
 }
 
-/// Rows in tiles that differ by one row at most, so that no thin one is left at the end.
-struct row_tiles {
-  row_tiles(std::int64_t rows, std::int64_t most) {
-    if (rows <= most) {  // a tiny product would feel the divisions
-      height = rows;
-      return;
-    }
-    count = ceil_div(rows, most);
-    height = rows / count, higher = rows % count;
-  }
-  std::int64_t size(std::int64_t i) const { return height + (i < higher ? 1 : 0); }
-  std::int64_t count = 1, height = 0, higher = 0;
-};
-
 /// One block: mb rows of A from i0 on, nb columns of B from j0 on, kb terms from p0 on.
 template <class T>
 struct block {
@@ -52,25 +38,26 @@ struct block {
   void pack_a() const {
     row_tiles const tiles(mb, t.rows);
     T const* const src = o.a + i0 * o.a_row + p0 * o.a_col;
-    if (o.a_row == 1 && tiles.higher == 0)
-      return kernel.pack_rows(src, o.a_col, mb, kb, tiles.height, tiles.height, packed_a);
-    for (std::int64_t i = 0, done = 0; i < tiles.count; done += tiles.size(i++))
-      kernel.pack_a[static_cast<std::size_t>(tiles.size(i) - 1)](src + done * o.a_row, o.a_row, o.a_col, tiles.size(i),
-                                                                 kb, packed_a + done * kb);
+    // Tiles of one height lie side by side in the source, and go in one call.
+    auto const pack = [&](std::int64_t done, std::int64_t count, std::int64_t height) {
+      if (count > 0)
+        kernel.pack_a[static_cast<std::size_t>(height - 1)](src + done * o.a_row, o.a_row, o.a_col, count * height, kb,
+                                                            packed_a + done * kb);
+    };
+    pack(0, tiles.higher, tiles.height + 1);
+    pack(tiles.higher * (tiles.height + 1), tiles.count - tiles.higher, tiles.height);
   }
 
   void pack_b() const {
     T const* const src = o.b + p0 * o.b_row + j0 * o.b_col;
-    std::int64_t const rest = nb % t.cols, whole = nb - rest;
-    int const last = kernel.width_of(rest == 0 ? t.cols : rest);
-    if (o.b_col == 1) return kernel.pack_rows(src, o.b_row, nb, kb, t.cols, kernel.elements(last), packed_b);
-    // Transposed: the columns become rows as they are packed.
-    auto const pack = [&](int width, std::int64_t first, std::int64_t count) {
-      kernel.pack_b[static_cast<std::size_t>(width)](src + first * o.b_col, o.b_col, o.b_row, count, kb,
-                                                     packed_b + first * kb);
+    auto const pack = [&](std::int64_t first, std::int64_t count, int width) {
+      if (count > 0)
+        kernel.pack_b[static_cast<std::size_t>(width)](src + first * o.b_col, o.b_col, o.b_row, count, kb,
+                                                       packed_b + first * kb);
     };
-    if (whole > 0) pack(kernel.width_of(t.cols), 0, whole);
-    if (rest > 0) pack(last, whole, rest);
+    std::int64_t const rest = nb % t.cols, whole = nb - rest;
+    pack(0, whole, kernel.width_of(t.cols));
+    pack(whole, rest, kernel.width_of(rest));
   }
 
   // The tile of `height` rows from row i of the block on, and of the columns from j on.

@@ -14,6 +14,20 @@ struct span_of {
   std::int64_t size() const { return last - first; }
 };
 
+/// Rows in tiles that differ by one row at most, so that no thin one is left at the end.
+struct row_tiles {
+  row_tiles(std::int64_t rows, std::int64_t most) {
+    if (rows <= most) {  // a tiny product would feel the divisions
+      height = rows;
+      return;
+    }
+    count = (rows + most - 1) / most;
+    height = rows / count, higher = rows % count;
+  }
+  std::int64_t size(std::int64_t i) const { return height + (i < higher ? 1 : 0); }
+  std::int64_t count = 1, height = 0, higher = 0;
+};
+
 /// How a product is cut. It depends on the sizes, the layout and the caches alone, so the bits of a product do not
 /// depend on the number of threads.
 struct tiling {

@@ -53,13 +53,14 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
     t.far = o.k * o.n * size > caches.l2 / 2;
     return t;
   }
-  if (o.n <= 2 * kernel.nr && (o.a_col == 1 || o.m * size <= 512)) {
-    // A narrow C: A is used up as it comes, along its rows or in rows that are short; a block of B half the size of L2
-    // stays.
+  if (o.n <= 4 * kernel.nr && (o.a_col == 1 || o.m * size <= 512)) {
+    // A narrow C: A is used up as it comes, along its rows or in rows that are short; a block of B fills half of L2.
     t.pack_b = true;
     t.nc = o.n;
     t.kc = split(o.k, caches.l2 / 2 / (size * padded(kernel, o.n, t.cols)), 8);
     t.mc = o.m;
+    // Rows of A that are a multiple of a page apart share the eight places of one set of L1.
+    if (o.a_row * size % 4096 == 0) t.rows = std::min<std::int64_t>(t.rows, 8);
     return t;
   }
   return packed_tiling(caches, kernel, o);
@@ -74,7 +75,8 @@ tiling packed_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
   t.rows = kernel.mr, t.cols = kernel.nr;
   t.pack_a = t.pack_b = true;
   t.kc = split(o.k, std::min<std::int64_t>(caches.l1 / (size * kernel.nr), 512), 8);
-  t.nc = split(o.n, caches.l2 / 2 / (size * t.kc), kernel.nr);
+  // A block of B fills L2; what passes it pushes out comes back from L3 in long stretches.
+  t.nc = split(o.n, caches.l2 / (size * t.kc), kernel.nr);
   t.mc = std::min(8 * kernel.mr, o.m);
   return t;
 }

@@ -22,16 +22,13 @@
 #include <system_error>
 #include <utility>
 
-#if defined(__SSE2__)
-#include <xmmintrin.h>
-#endif
-
 #include <fmt/format.h>
 
 #include <tandem/error.hpp>
 
 #include "gpu/runtime/device.hpp"
 #include "harness/device_operands.hpp"
+#include "harness/floating_control.hpp"
 
 namespace tandem::harness {
 namespace {
@@ -118,16 +115,15 @@ bool receive_all(int from, void* data, std::size_t bytes) {
 /// What of the floating-point environment a call has to leave as it was: rounding, flushing, traps; not the flags.
 class environment {
  public:
-  environment() noexcept : rounding_(std::fegetround()), control_(control()) {}
+  environment() noexcept : rounding_(std::fegetround()), control_(floating_control::read()) {}
 
   /// What is not as it was, put right again; empty if nothing.
   std::string restore() const {
     std::string changed;
-    if (auto const now = control(); now != control_) {
-      changed = fmt::format("left MXCSR's control bits at {:#06x}, which were {:#06x}", now, control_);
-#if defined(__SSE2__)
-      _mm_setcsr((_mm_getcsr() & ~mask) | control_);
-#endif
+    if (auto const now = floating_control::read(); now != control_) {
+      changed =
+          fmt::format("left {}'s control bits at {:#06x}, which were {:#06x}", floating_control::name, now, control_);
+      floating_control::write(control_);
     }
     if (auto const now = std::fegetround(); now != rounding_) {
       if (changed.empty()) changed = fmt::format("left the rounding mode at {:#x}, which was {:#x}", now, rounding_);
@@ -137,32 +133,27 @@ class environment {
   }
 
  private:
-  static constexpr unsigned mask = 0xffc0;  // all of MXCSR but the exception flags
-  static unsigned control() noexcept {
-#if defined(__SSE2__)
-    return _mm_getcsr() & mask;
-#else
-    return 0;
-#endif
-  }
-
   int rounding_;
-  unsigned control_;
+  std::uint64_t control_;
 };
 
 // Of the child only.
 last_words* words = nullptr;
 
-extern "C" void note_fault(int signal, siginfo_t* info, void* machine) {
-  words->address = info->si_addr;
-  words->wrote = false;
-  words->nowhere = info->si_code == SI_KERNEL;
+/// Whether the access that struck was a store; false where the machine does not say.
+bool was_store([[maybe_unused]] mcontext_t const& machine) {
 #if defined(__x86_64__)
   constexpr greg_t write_access = 2;
-  words->wrote = (static_cast<ucontext_t*>(machine)->uc_mcontext.gregs[REG_ERR] & write_access) != 0;
+  return (machine.gregs[REG_ERR] & write_access) != 0;
 #else
-  (void)machine;
+  return false;
 #endif
+}
+
+extern "C" void note_fault(int signal, siginfo_t* info, void* context) {
+  words->address = info->si_addr;
+  words->wrote = was_store(static_cast<ucontext_t*>(context)->uc_mcontext);
+  words->nowhere = info->si_code == SI_KERNEL;
   words->told = true;
   std::signal(signal, SIG_DFL);  // the access is repeated, and ends the process
 }

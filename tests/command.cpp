@@ -148,26 +148,6 @@ TEST_CASE("bf16 shapes are reported as unsupported, not passed") {
   CHECK(rows[0]["dtype"] == "bf16");
 }
 
-TEST_CASE("bench prints each kernel beside its peer, and its JSON has the ratio") {
-  temporary_file const json;
-  auto const run = run_tandem("bench gemm --against eigen --m 33 --n 17 --k 9 --rounds 3 --json " + json.path());
-  CAPTURE(run.err);
-  CHECK(run.exit_code == 0);
-  CHECK(contains(run.out, "33x17x9"));
-  auto const rows = nlohmann::json::parse(json.text());
-  REQUIRE(rows.size() >= 2);
-  for (auto const& row : rows) {
-    CHECK(row["gflops"] > 0);
-    CHECK(row["median_seconds"] >= row["min_seconds"]);
-    CHECK(row["max_seconds"] >= row["median_seconds"]);
-    CHECK(row["ratio_to"]["eigen.gemm.f32"] > 0);
-  }
-  CHECK(run_tandem("bench axpy --n 1000 --rounds 3").exit_code == 0);
-  auto const lengths = run_tandem("bench gemm --m 100 --n 200,300");
-  CHECK(lengths.exit_code == 2);
-  CHECK(contains(lengths.err, "--n has 2 sizes, --m has 1"));
-}
-
 TEST_CASE("check --jobs gives what one process does, but for the seconds") {
   temporary_file const one, several;
   std::string const arguments = "check --kernels cpu,simt --against '' --m 1,33 --n 31 --k 29,8 --json ";

@@ -43,10 +43,13 @@ void skip(std::string const& reason) {
 bool has_backend(tandem::backend id) {
   auto const all = backends();
   auto const info = std::ranges::find(all, id, &backend_info::backend);
-  if (info->available) return true;
-  auto const name = to_string(id);
-  if (is_required(name)) FAIL("backend ", std::string(name), " is required, but it is not there: ", info->reason);
-  skip("no " + std::string(name) + ": " + info->reason);
+  return info->available || is_there(std::string(to_string(id)), info->reason);
+}
+
+bool is_there(std::string const& name, std::string const& missing) {
+  if (missing.empty()) return true;
+  if (is_required(name)) FAIL(name, " is required, but it is not there: ", missing);
+  skip("no " + name + ": " + missing);
   return false;
 }
 

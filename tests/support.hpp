@@ -15,6 +15,10 @@ void skip(std::string const& reason);
 /// skipped.
 bool has_backend(tandem::backend id);
 
+/// The same of anything else: true when `missing` is empty; if not, it is the reason, and `name` the word that
+/// TANDEM_REQUIRE knows it by.
+bool is_there(std::string const& name, std::string const& missing);
+
 /// What a command printed and how it exited.
 struct command_result {
   std::string out;  ///< standard output

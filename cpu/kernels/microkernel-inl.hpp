@@ -113,7 +113,7 @@ HWY_NOINLINE void tile(tile_work<T> const& w) {
     for (int v = 0; v < V; ++v) acc[r][v] = hn::Zero(d);
   }
   // C is wanted when the sums are done; its rows are far apart, where no hardware prefetcher looks.
-  if (w.beta != 0)
+  if (w.k > 64 && !w.streaming)
     for (int r = 0; r < R; ++r)
       for (int v = 0; v < V; ++v) hwy::Prefetch(w.c + r * w.ldc + v * N);
   for (std::int64_t p = w.k; p > 0; --p, a.advance(), b += b_row) {
@@ -288,8 +288,8 @@ constexpr microkernel<T> make_microkernel() {
   fill<T, full, most_rows(registers, 3, mr), 3>(k, 3);
   fill<T, full, most_rows(registers, 4, mr), 4>(k, 4);
   fill_pack_a<T, mr>(k);
-  k.pack_rows = pack_rows<T>;
   k.combine = combine<T>;
+  k.dot_rows = registers == 32 ? 5 : 4, k.dot_cols = registers == 32 ? 4 : 2;
   if constexpr (registers == 32)
     k.dots = dots<T, 5, 4>;
   else

@@ -37,13 +37,6 @@ template <class T>
 using pack_function = void (*)(T const* src, std::int64_t stride_w, std::int64_t stride_d, std::int64_t width,
                                std::int64_t depth, T* out);
 
-/// Packs a width x depth slice whose rows of `width` are contiguous, element (w, d) at src[w + d * stride], into panels
-/// of `panel` elements a step of depth, the last one of `last`, zeros behind the width. It goes through the source row
-/// by row: a page is visited once.
-template <class T>
-using pack_rows_function = void (*)(T const* src, std::int64_t stride, std::int64_t width, std::int64_t depth,
-                                    std::int64_t panel, std::int64_t last, T* out);
-
 /// One element type's microkernels: a tile for every number of rows up to mr and of vectors up to four, as far as they
 /// fit the registers. Width 0 is half a vector, for a few columns that are left over.
 template <class T>
@@ -55,9 +48,9 @@ struct microkernel {
   std::array<std::array<std::array<tile_function<T>, most_rows>, widths>, 2> tiles = {};  // (source, width, rows - 1)
   std::array<pack_function<T>, most_rows> pack_a = {};                                    ///< by rows - 1
   std::array<pack_function<T>, widths> pack_b = {};
-  pack_rows_function<T> pack_rows = nullptr;
   /// c[i] = fma(alpha, sums[i], beta * c[i]), as a tile would have written it.
   void (*combine)(std::int64_t n, T alpha, T const* sums, T beta, T* c) = nullptr;
+  int dot_rows = 0, dot_cols = 0;  ///< of the tile that `dots` keeps in registers
   /// C (m x n) = alpha A B + beta C where A's rows and B's columns are contiguous: b_col elements from one column to
   /// the next, c_row and c_col from one element of C to the next.
   void (*dots)(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, T const* a, std::int64_t a_row, T const* b,

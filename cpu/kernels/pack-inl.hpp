@@ -44,6 +44,8 @@ HWY_INLINE void pack_transposed(T const* HWY_RESTRICT src, std::int64_t stride_w
   std::int64_t d0 = 0;
   for (; d0 + edge <= depth;) {
     std::int64_t const d1 = d0 + line <= depth ? d0 + line : d0 + (depth - d0) / edge * edge;
+    // The rows of the next panel: they are far apart, where no hardware prefetcher looks.
+    for (int w = 0; w < W; ++w) hwy::Prefetch(src + (W + w) * stride_w + d0);
     for (int w = 0; w < W; w += edge) {
       int const first =
           w + edge <= W ? w : W - edge;  // the last group overlaps its neighbour where edge does not divide W
@@ -59,44 +61,24 @@ HWY_INLINE void pack_transposed(T const* HWY_RESTRICT src, std::int64_t stride_w
 template <class T, int W>
 void pack(T const* HWY_RESTRICT src, std::int64_t stride_w, std::int64_t stride_d, std::int64_t width,
           std::int64_t depth, T* HWY_RESTRICT out) {
-  for (; width >= W; width -= W, src += W * stride_w, out += W * depth) {
-    if (stride_w == 1) {
-      for (std::int64_t d = 0; d < depth; ++d) std::memcpy(out + d * W, src + d * stride_d, W * sizeof(T));
-    } else if constexpr (W >= transpose_edge<T>) {
-      pack_transposed<W>(src, stride_w, depth, out);
-    } else {
-      for (std::int64_t d = 0; d < depth; ++d)
-        for (int w = 0; w < W; ++w) out[d * W + w] = src[w * stride_w + d];
-    }
+  std::int64_t const whole = width / W * W, rest = width - whole;
+  if (stride_w == 1) {  // along the rows of the source, each of whose pages is visited once
+    for (std::int64_t d = 0; d < depth; ++d)
+      for (std::int64_t w = 0; w < whole; w += W)
+        std::memcpy(out + w * depth + d * W, src + d * stride_d + w, W * sizeof(T));
+  } else if constexpr (W >= transpose_edge<T>) {
+    for (std::int64_t w = 0; w < whole; w += W)
+      pack_transposed<W>(src + w * stride_w, stride_w, depth, out + w * depth);
+  } else {
+    for (std::int64_t w = 0; w < whole; ++w)
+      for (std::int64_t d = 0; d < depth; ++d) out[w / W * W * depth + d * W + w % W] = src[w * stride_w + d];
   }
-  if (width == 0) return;
+  if (rest == 0) return;
+  src += whole * stride_w;
+  out += whole * depth;
   for (std::int64_t d = 0; d < depth; ++d) {
-    for (std::int64_t w = 0; w < width; ++w) out[d * W + w] = src[w * stride_w + d * stride_d];
-    for (std::int64_t w = width; w < W; ++w) out[d * W + w] = 0;
-  }
-}
-
-// One row of one panel.
-template <class T>
-HWY_INLINE void copy_row(T const* HWY_RESTRICT from, std::int64_t count, T* HWY_RESTRICT to) {
-  hn::ScalableTag<T> const d;
-  constexpr int N = HWY_LANES(T);
-  std::int64_t i = 0;
-  for (; i + N <= count; i += N) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
-  for (; i < count; ++i) to[i] = from[i];
-}
-
-template <class T>
-void pack_rows(T const* HWY_RESTRICT src, std::int64_t stride, std::int64_t width, std::int64_t depth,
-               std::int64_t panel, std::int64_t last, T* HWY_RESTRICT out) {
-  for (std::int64_t d = 0; d < depth; ++d, src += stride) {
-    std::int64_t w = 0;
-    T* to = out + d * panel;
-    for (; w + panel <= width; w += panel, to += panel * depth) copy_row(src + w, panel, to);
-    if (w == width) continue;
-    to = out + w * depth + d * last;
-    copy_row(src + w, width - w, to);
-    for (std::int64_t i = width - w; i < last; ++i) to[i] = 0;
+    for (std::int64_t w = 0; w < rest; ++w) out[d * W + w] = src[w * stride_w + d * stride_d];
+    for (std::int64_t w = rest; w < W; ++w) out[d * W + w] = 0;
   }
 }
 

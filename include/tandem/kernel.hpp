@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -72,6 +73,12 @@ struct plan {
   std::vector<tile_level> levels = {};
 };
 
+/// A problem that a row has prepared: `call(state, a, b, c)` computes it on these operands.
+struct prepared_gemm {
+  void (*call)(void const* state, void const* a, void const* b, void* c) = nullptr;
+  std::shared_ptr<void const> state = {};
+};
+
 /// One row of the table.
 struct kernel {
   std::string name = {};  ///< backend.technique.dtype[.tile]
@@ -93,6 +100,10 @@ struct kernel {
   /// An estimate of its time, comparable within a backend; dispatch takes the cheapest row that is available and
   /// takes the problem. Unset: dispatch takes it only when it is named.
   std::function<double(problem const&)> cost = {};
+
+  /// Prepares the problem for `gemm_plan`, its operands' addresses apart; without a call where `run` does as well.
+  /// Unset: it has nothing to prepare.
+  std::function<prepared_gemm(problem const&)> prepare = {};
 
   /// Computes an axpy instead; a row has either `run` or `run_axpy`.
   std::function<void(axpy_problem const&, execution const&)> run_axpy = {};

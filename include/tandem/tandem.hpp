@@ -4,6 +4,7 @@
 #include <tandem/axpy.hpp>
 #include <tandem/error.hpp>
 #include <tandem/gemm.hpp>
+#include <tandem/gemm_plan.hpp>
 #include <tandem/kernel.hpp>
 #include <tandem/kernels.hpp>
 #include <tandem/matrix_view.hpp>

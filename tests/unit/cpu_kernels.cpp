@@ -10,6 +10,7 @@
 #include <limits>
 #include <random>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "cpu/descriptor.hpp"
@@ -57,11 +58,12 @@ struct variant {
   bool integers = true;
 };
 
-/// Runs a row and returns how many elements of C, gaps included, are not what plain loops in long double give: equal
-/// for integers, within gamma(k + 2) (|alpha| |A| |B| + |beta| |C|) otherwise.
+/// Runs a row and returns how many elements of C, gaps included, are not what plain loops in wider numbers give: equal
+/// for integers, within gamma(k + 2) (|alpha| |A| |B| + |beta| |C|) otherwise. `result`: C as it is then, gaps
+/// included; not `compared`, it is all that is wanted, and 0 errors are returned.
 template <class T>
 std::int64_t errors(tandem::kernel const& row, shape const& s, variant const& v, int threads,
-                    std::vector<T>* result = nullptr) {
+                    std::vector<T>* result = nullptr, bool compared = true) {
   auto const [m, n, k] = s;
   T const nan = std::numeric_limits<T>::quiet_NaN(), sentinel = T(12345);
   std::int64_t const a_rows = v.trans_a ? k : m, a_cols = v.trans_a ? m : k;
@@ -105,22 +107,25 @@ std::int64_t errors(tandem::kernel const& row, shape const& s, variant const& v,
   if (row.refuses && !row.refuses(the_problem).empty()) return 0;  // a path that is not made for this layout
   row.run(the_problem, {.stream = nullptr, .threads = threads});
   if (result) result->assign(c, c + c_size);
+  if (!compared) return 0;
 
-  long double const u = std::numeric_limits<T>::epsilon() / 2, steps = static_cast<long double>(k + 2);
-  long double const gamma = v.integers ? 0 : steps * u / (1 - steps * u);
+  // Where long double is software, as on Arm, it is left to where nothing else will do.
+  using wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+  wide const u = std::numeric_limits<T>::epsilon() / 2, steps = static_cast<wide>(k + 2);
+  wide const gamma = v.integers ? 0 : steps * u / (1 - steps * u);
   std::int64_t wrong = 0;
   for (std::int64_t i = 0; i < m; ++i) {
     for (std::int64_t j = 0; j < n; ++j) {
-      long double sum = 0, magnitude = 0;
+      wide sum = 0, magnitude = 0;
       for (std::int64_t p = 0; p < k; ++p) {
-        long double const term = static_cast<long double>(v.trans_a ? a[p * lda + i] : a[i * lda + p]) *
-                                 (v.trans_b ? b[j * ldb + p] : b[p * ldb + j]);
+        wide const term = static_cast<wide>(v.trans_a ? a[p * lda + i] : a[i * lda + p]) *
+                          (v.trans_b ? b[j * ldb + p] : b[p * ldb + j]);
         sum += term;
         magnitude += std::abs(term);
       }
-      long double const old = before[static_cast<std::size_t>(i * ldc + j)];
-      long double const want = v.alpha * sum + v.beta * old;
-      long double const bound = gamma * (std::abs(v.alpha) * magnitude + std::abs(v.beta * old));
+      wide const old = before[static_cast<std::size_t>(i * ldc + j)];
+      wide const want = v.alpha * sum + v.beta * old;
+      wide const bound = gamma * (std::abs(v.alpha) * magnitude + std::abs(v.beta * old));
       wrong += !(std::abs(c[i * ldc + j] - want) <= bound);
     }
     if (i + 1 < m)
@@ -228,7 +233,7 @@ TEST_CASE("the bits do not depend on the number of threads") {
         CHECK(errors<T>(row, s, v, 1, &one) == 0);
         for (int threads : {2, 3, 4}) {
           CAPTURE(threads);
-          CHECK(errors<T>(row, s, v, threads, &many) == 0);
+          errors<T>(row, s, v, threads, &many, false);
           CHECK(std::memcmp(one.data(), many.data(), one.size() * sizeof(T)) == 0);
         }
       };
@@ -288,7 +293,8 @@ TEST_CASE("the plan names its levels from the outside in") {
     if (levels.size() == 1) return;
     std::vector<std::string> names;
     for (auto const& level : levels) names.push_back(level.name);
-    CHECK(names == std::vector<std::string>{"pc", "jc", "ic", "ir", "register"});
+    CHECK((names == std::vector<std::string>{"pc", "jc", "ic", "ir", "register"} ||
+           names == std::vector<std::string>{"stretch", "register"}));
     CHECK(row.name.ends_with(std::to_string(levels.back().m) + "x" + std::to_string(levels.back().n)));
   });
 }

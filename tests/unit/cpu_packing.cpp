@@ -41,33 +41,6 @@ void check_pack(tandem::cpu::pack_function<T> pack, std::int64_t width_of_panel,
   }
 }
 
-/// Panels of `panel`, the last of `last`.
-template <class T>
-void check_pack_rows(tandem::cpu::microkernel<T> const& kernel, std::string const& what) {
-  for (std::int64_t width : {1, 2, 5, 13, 14, 15, 31, 32, 33, 70, 129}) {
-    for (std::int64_t depth : {1, 2, 5, 16}) {
-      INFO(what, ", ", width, " x ", depth);
-      std::int64_t const ld = width + 3, panel = kernel.nr, rest = width % panel;
-      std::int64_t const last = kernel.elements(kernel.width_of(rest == 0 ? panel : rest));
-      std::vector<T> src(static_cast<std::size_t>(ld * depth), std::numeric_limits<T>::quiet_NaN());
-      for (std::int64_t w = 0; w < width; ++w)
-        for (std::int64_t d = 0; d < depth; ++d)
-          src[static_cast<std::size_t>(w + d * ld)] = static_cast<T>(1000 * w + d + 1);
-      std::int64_t const size = (width - rest + (rest == 0 ? 0 : last)) * depth;
-      std::vector<T> out(static_cast<std::size_t>(size + 16), T(-7));
-      kernel.pack_rows(src.data(), ld, width, depth, panel, last, out.data());
-      std::int64_t wrong = 0;
-      for (std::int64_t i = 0; i < size; ++i) {
-        std::int64_t const begin = i / (panel * depth) * panel, here = begin + panel <= width ? panel : last;
-        std::int64_t const d = (i - begin * depth) / here, w = begin + (i - begin * depth) % here;
-        wrong += out[static_cast<std::size_t>(i)] != (w < width ? static_cast<T>(1000 * w + d + 1) : T(0));
-      }
-      for (std::int64_t i = size; i < size + 16; ++i) wrong += out[static_cast<std::size_t>(i)] != T(-7);
-      CHECK(wrong == 0);
-    }
-  }
-}
-
 template <class T>
 void check_kernel(tandem::cpu::microkernel<T> const& kernel, std::string const& what) {
   for (std::int64_t rows = 1; rows <= kernel.mr; ++rows)
@@ -75,7 +48,6 @@ void check_kernel(tandem::cpu::microkernel<T> const& kernel, std::string const& 
   for (int width = 0; width < tandem::cpu::microkernel<T>::widths; ++width)
     if (kernel.rows[static_cast<std::size_t>(width)] > 0)
       check_pack<T>(kernel.pack_b[static_cast<std::size_t>(width)], kernel.elements(width), what + " b");
-  check_pack_rows(kernel, what);
 }
 
 }  // namespace

@@ -24,7 +24,7 @@
 
 using namespace tandem::harness;
 template <class T>
-using product = harness_test::access<T>;
+using product = harness_test::element_access<T>;
 using tandem::layout;
 
 namespace {

@@ -50,7 +50,7 @@ std::string fact_of(rung_report const& r, std::string const& name) {
 /// A kernel whose element (i, j) is `store`d from sum(x, i, j).
 template <class T, class Sum>
 kernel by_elements(std::string name, Sum sum) {
-  return make_kernel<T>(std::move(name), [sum](access<T> const& x) {
+  return make_kernel<T>(std::move(name), [sum](harness_test::element_access<T> const& x) {
     for (std::int64_t i = 0; i < x.p.m; ++i)
       for (std::int64_t j = 0; j < x.p.n; ++j) x.store(i, j, sum(x, i, j));
   });
@@ -59,7 +59,8 @@ kernel by_elements(std::string name, Sum sum) {
 // Right but unusual.
 
 template <class T>
-T pairwise_sum(access<T> const& x, std::int64_t i, std::int64_t j, std::int64_t from, std::int64_t to) {
+T pairwise_sum(harness_test::element_access<T> const& x, std::int64_t i, std::int64_t j, std::int64_t from,
+               std::int64_t to) {
   if (to - from == 1) return x.a(i, from) * x.b(from, j);
   if (to == from) return 0;
   std::int64_t const middle = from + (to - from) / 2;
@@ -69,29 +70,31 @@ T pairwise_sum(access<T> const& x, std::int64_t i, std::int64_t j, std::int64_t 
 template <class T>
 std::vector<kernel> right_kernels() {
   std::vector<kernel> all{naive<T>(), reversed<T>(), wide_sum<T>()};
-  all.push_back(by_elements<T>("test.pairwise", [](access<T> const& x, std::int64_t i, std::int64_t j) {
-    return pairwise_sum(x, i, j, 0, x.p.k);
-  }));
-  all.push_back(by_elements<T>("test.kahan", [](access<T> const& x, std::int64_t i, std::int64_t j) {
-    T sum = 0, lost = 0;
-    for (std::int64_t q = 0; q < x.p.k; ++q) {
-      T const term = x.a(i, q) * x.b(q, j) - lost, next = sum + term;
-      lost = (next - sum) - term;
-      sum = next;
-    }
-    return sum;
-  }));
-  all.push_back(by_elements<T>("test.split_k", [](access<T> const& x, std::int64_t i, std::int64_t j) {
-    T part[4] = {};
-    for (std::int64_t q = 0; q < x.p.k; ++q) part[4 * q / x.p.k] += x.a(i, q) * x.b(q, j);
-    return part[3] + (part[0] + (part[2] + part[1]));
-  }));
-  all.push_back(by_elements<T>("test.lanes", [](access<T> const& x, std::int64_t i, std::int64_t j) {
-    T lane[8] = {};
-    for (std::int64_t q = 0; q < x.p.k; ++q) lane[q % 8] = std::fma(x.a(i, q), x.b(q, j), lane[q % 8]);
-    return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
-  }));
-  all.push_back(make_kernel<T>("test.alpha_in_a_beta_first", [](access<T> const& x) {
+  all.push_back(by_elements<T>("test.pairwise", [](harness_test::element_access<T> const& x, std::int64_t i,
+                                                   std::int64_t j) { return pairwise_sum(x, i, j, 0, x.p.k); }));
+  all.push_back(
+      by_elements<T>("test.kahan", [](harness_test::element_access<T> const& x, std::int64_t i, std::int64_t j) {
+        T sum = 0, lost = 0;
+        for (std::int64_t q = 0; q < x.p.k; ++q) {
+          T const term = x.a(i, q) * x.b(q, j) - lost, next = sum + term;
+          lost = (next - sum) - term;
+          sum = next;
+        }
+        return sum;
+      }));
+  all.push_back(
+      by_elements<T>("test.split_k", [](harness_test::element_access<T> const& x, std::int64_t i, std::int64_t j) {
+        T part[4] = {};
+        for (std::int64_t q = 0; q < x.p.k; ++q) part[4 * q / x.p.k] += x.a(i, q) * x.b(q, j);
+        return part[3] + (part[0] + (part[2] + part[1]));
+      }));
+  all.push_back(
+      by_elements<T>("test.lanes", [](harness_test::element_access<T> const& x, std::int64_t i, std::int64_t j) {
+        T lane[8] = {};
+        for (std::int64_t q = 0; q < x.p.k; ++q) lane[q % 8] = std::fma(x.a(i, q), x.b(q, j), lane[q % 8]);
+        return ((lane[0] + lane[4]) + (lane[2] + lane[6])) + ((lane[1] + lane[5]) + (lane[3] + lane[7]));
+      }));
+  all.push_back(make_kernel<T>("test.alpha_in_a_beta_first", [](harness_test::element_access<T> const& x) {
     for (std::int64_t i = 0; i < x.p.m; ++i)
       for (std::int64_t j = 0; j < x.p.n; ++j) {
         T sum = x.p.beta == 0 ? 0 : x.beta() * x.c(i, j);
@@ -99,7 +102,7 @@ std::vector<kernel> right_kernels() {
         x.c(i, j) = sum;
       }
   }));
-  all.push_back(make_kernel<T>("test.alpha_by_panel", [](access<T> const& x) {
+  all.push_back(make_kernel<T>("test.alpha_by_panel", [](harness_test::element_access<T> const& x) {
     for (std::int64_t i = 0; i < x.p.m; ++i)
       for (std::int64_t j = 0; j < x.p.n; ++j) {
         T& c = x.c(i, j);
@@ -127,7 +130,7 @@ struct dense {
 /// One level of Strassen's algorithm on the even part; the odd row, column and inner index are peeled off.
 template <class T>
 kernel strassen(std::int64_t from) {
-  return make_kernel<T>("test.strassen", [from](access<T> const& x) {
+  return make_kernel<T>("test.strassen", [from](harness_test::element_access<T> const& x) {
     if (std::min({x.p.m, x.p.n, x.p.k}) < from) return multiply(x);
     std::int64_t const m = x.p.m / 2, n = x.p.n / 2, k = x.p.k / 2;
     using block = dense<T>;
@@ -176,7 +179,7 @@ kernel strassen(std::int64_t from) {
 /// Rows of A and columns of B as integers of `bits` bits times a power of two that each row and column has in common.
 template <class T>
 kernel fixed_point(int bits) {
-  return make_kernel<T>("test.fixed_point", [bits](access<T> const& x) {
+  return make_kernel<T>("test.fixed_point", [bits](harness_test::element_access<T> const& x) {
     auto const exponent = [&](auto const& element) {
       double largest = 0;
       for (std::int64_t q = 0; q < x.p.k; ++q) largest = std::max(largest, std::abs(static_cast<double>(element(q))));
@@ -203,12 +206,13 @@ float toward_zero(double v) {
 }
 
 kernel truncating() {
-  return by_elements<float>("test.truncating", [](access<float> const& x, std::int64_t i, std::int64_t j) {
-    float sum = 0;
-    for (std::int64_t q = 0; q < x.p.k; ++q)
-      sum = toward_zero(static_cast<double>(sum) + static_cast<double>(x.a(i, q)) * static_cast<double>(x.b(q, j)));
-    return sum;
-  });
+  return by_elements<float>(
+      "test.truncating", [](harness_test::element_access<float> const& x, std::int64_t i, std::int64_t j) {
+        float sum = 0;
+        for (std::int64_t q = 0; q < x.p.k; ++q)
+          sum = toward_zero(static_cast<double>(sum) + static_cast<double>(x.a(i, q)) * static_cast<double>(x.b(q, j)));
+        return sum;
+      });
 }
 
 /// v with `bits` significant bits, to nearest or cut off.
@@ -220,20 +224,21 @@ float with_bits(float v, int bits, bool cut = false) {
 }
 
 kernel bf16_times_3() {
-  return by_elements<float>("test.bf16x3", [](access<float> const& x, std::int64_t i, std::int64_t j) {
-    float sum = 0;
-    for (std::int64_t q = 0; q < x.p.k; ++q) {
-      float const a = x.a(i, q), b = x.b(q, j), a1 = with_bits(a, 8), b1 = with_bits(b, 8);
-      float const a2 = with_bits(a - a1, 8), b2 = with_bits(b - b1, 8);
-      sum += a1 * b1 + (a1 * b2 + a2 * b1);
-    }
-    return sum;
-  });
+  return by_elements<float>("test.bf16x3",
+                            [](harness_test::element_access<float> const& x, std::int64_t i, std::int64_t j) {
+                              float sum = 0;
+                              for (std::int64_t q = 0; q < x.p.k; ++q) {
+                                float const a = x.a(i, q), b = x.b(q, j), a1 = with_bits(a, 8), b1 = with_bits(b, 8);
+                                float const a2 = with_bits(a - a1, 8), b2 = with_bits(b - b1, 8);
+                                sum += a1 * b1 + (a1 * b2 + a2 * b1);
+                              }
+                              return sum;
+                            });
 }
 
 template <class T>
 kernel noisy() {
-  return by_elements<T>("test.noisy", [](access<T> const& x, std::int64_t i, std::int64_t j) {
+  return by_elements<T>("test.noisy", [](harness_test::element_access<T> const& x, std::int64_t i, std::int64_t j) {
     T const sum = x.dot(i, j, x.p.k);
     harness::random r(static_cast<std::uint64_t>(i * 1000003 + j));
     return sum + sum * static_cast<T>((2 * r.uniform() - 1) * 4 * unit_roundoff(dtype_of<T>));
@@ -242,12 +247,13 @@ kernel noisy() {
 
 template <class T>
 kernel wrong_in_small_rows() {
-  return by_elements<T>("test.wrong_in_small_rows", [](access<T> const& x, std::int64_t i, std::int64_t j) {
-    T largest = 0;
-    for (std::int64_t q = 0; q < x.p.k; ++q) largest = std::max(largest, std::abs(x.a(i, q)));
-    T const sum = x.dot(i, j, x.p.k);
-    return largest > 0 && largest < static_cast<T>(1e-4) ? sum * static_cast<T>(1.0001) : sum;
-  });
+  return by_elements<T>("test.wrong_in_small_rows",
+                        [](harness_test::element_access<T> const& x, std::int64_t i, std::int64_t j) {
+                          T largest = 0;
+                          for (std::int64_t q = 0; q < x.p.k; ++q) largest = std::max(largest, std::abs(x.a(i, q)));
+                          T const sum = x.dot(i, j, x.p.k);
+                          return largest > 0 && largest < static_cast<T>(1e-4) ? sum * static_cast<T>(1.0001) : sum;
+                        });
 }
 
 // As tensor cores do.
@@ -272,7 +278,7 @@ struct rounded_operand {
 
 /// Blocks of products, exact, and the sum so far are aligned to the largest of them, cut off `extra_bits` below the
 /// last of f32's 24 bits, and added; the sum is cut off to f32.
-void multiply_on_tensor_core(access<float> const& x, tensor_core const& core) {
+void multiply_on_tensor_core(harness_test::element_access<float> const& x, tensor_core const& core) {
   auto const rounded = [&core](float v) {
     float const r = operand(v, core);
     return rounded_operand{static_cast<double>(r), r == 0 ? 0 : std::ilogb(r)};
@@ -303,8 +309,8 @@ void multiply_on_tensor_core(access<float> const& x, tensor_core const& core) {
 }
 
 candidate on_tensor_core(harness::precision declared, tensor_core core) {
-  auto c = candidate_of(
-      make_kernel<float>("test.tensor_core", [core](access<float> const& x) { multiply_on_tensor_core(x, core); }));
+  auto c = candidate_of(make_kernel<float>(
+      "test.tensor_core", [core](harness_test::element_access<float> const& x) { multiply_on_tensor_core(x, core); }));
   c.precision = declared;
   c.flop_budget = 3e6;
   return c;
@@ -524,7 +530,7 @@ TEST_CASE("a kernel that drops more bits than it declares fails") {
 }
 
 TEST_CASE("a declared precision is of A and B only: a C that is rounded to it fails") {
-  auto c = candidate_of(make_kernel<float>("test.rounds_c", [](access<float> const& x) {
+  auto c = candidate_of(make_kernel<float>("test.rounds_c", [](harness_test::element_access<float> const& x) {
     for (std::int64_t i = 0; i < x.p.m && x.p.beta != 0; ++i)
       for (std::int64_t j = 0; j < x.p.n; ++j) x.c(i, j) = with_bits(x.c(i, j), 11);
     multiply(x);

@@ -26,7 +26,7 @@
 using namespace tandem::harness;
 using tandem::problem;
 template <class T>
-using call = harness_test::access<T>;
+using call = harness_test::element_access<T>;
 
 namespace {
 

@@ -7,12 +7,10 @@
 #include <stdexcept>
 #include <string>
 
-#if defined(__SSE2__)
-#include <xmmintrin.h>
-#endif
-
 #include <tandem/kernels.hpp>
 
+#include "harness/floating_control.hpp"
+#include "tests/support.hpp"
 #include "tests/unit/harness_planted.hpp"
 
 using namespace tandem::harness;
@@ -24,7 +22,7 @@ auto const interface = rung::interface;
 
 template <class T>
 candidate checking(std::string name) {
-  auto out = planted<T>(std::move(name), [](access<T> const& x) {
+  auto out = planted<T>(std::move(name), [](element_access<T> const& x) {
     check_arguments(x.p);
     multiply_anything(x);
   });
@@ -56,7 +54,7 @@ TEST_CASE("our rows and the references pass") {
 }
 
 TEST_CASE("wrong arguments of an interface that reports none are told, not judged") {
-  auto const exits = planted<float>("exits", [](access<float> const& x) {
+  auto const exits = planted<float>("exits", [](element_access<float> const& x) {
     try {
       check_arguments(x.p);
     } catch (std::invalid_argument const&) {
@@ -68,7 +66,7 @@ TEST_CASE("wrong arguments of an interface that reports none are told, not judge
   CHECK(j.passed());
   CHECK(fact_of(j, interface, "wrong arguments") == "96 ended the process in order of 96");
 
-  auto const crashes = planted<float>("crashes", [](access<float> const& x) {
+  auto const crashes = planted<float>("crashes", [](element_access<float> const& x) {
     if (x.p.m < 0) *static_cast<int volatile*>(nullptr) = 1;
     multiply_anything(x);
   });
@@ -87,7 +85,7 @@ TEST_CASE("a kernel that says that it reports wrong arguments must do so before 
   REQUIRE(r.witness);
   CHECK((r.witness->what == failure_class::accepted || r.witness->what == failure_class::written_outside));
 
-  auto late = planted<float>("late", [](access<float> const& x) {
+  auto late = planted<float>("late", [](element_access<float> const& x) {
     if (x.p.m > 0 && x.p.n > 0 && x.p.beta == 0) x.c(0, 0) = 0;
     check_arguments(x.p);
     multiply_anything(x);
@@ -97,7 +95,7 @@ TEST_CASE("a kernel that says that it reports wrong arguments must do so before 
   CHECK(report_of(j, interface).verdict == rung_verdict::fail);
   CHECK_MESSAGE(reason_of(j, interface).find("C modified at (0, 0)") != std::string::npos, reason_of(j, interface));
 
-  auto lax = planted<float>("lax", [](access<float> const& x) {
+  auto lax = planted<float>("lax", [](element_access<float> const& x) {
     auto p = x.p;
     p.ldb = std::max(p.ldb, p.trans_b ? p.k : p.n);  // forgives what is too small for B
     check_arguments(p);
@@ -110,14 +108,14 @@ TEST_CASE("a kernel that says that it reports wrong arguments must do so before 
 }
 
 TEST_CASE("C is not read where beta = 0, whatever the sign of that zero") {
-  auto const reads = planted<float>("reads", [](access<float> const& x) {
+  auto const reads = planted<float>("reads", [](element_access<float> const& x) {
     for (std::int64_t i = 0; i < x.p.m; ++i)
       for (std::int64_t j = 0; j < x.p.n; ++j)
         x.c(i, j) = (x.p.alpha == 0 ? 0 : x.alpha() * x.dot(i, j, x.p.k)) + x.beta() * x.c(i, j);
   });
   CHECK_FALSE(climb(reads, interface).passed());
 
-  auto const reads_under_minus_zero = planted<float>("minus zero", [](access<float> const& x) {
+  auto const reads_under_minus_zero = planted<float>("minus zero", [](element_access<float> const& x) {
     if (!std::signbit(x.p.beta)) return multiply_anything(x);
     for (std::int64_t i = 0; i < x.p.m; ++i)
       for (std::int64_t j = 0; j < x.p.n; ++j)
@@ -133,11 +131,11 @@ TEST_CASE("NaN in A and B does not get through alpha = 0") {
 }
 
 TEST_CASE("k = 0 leaves beta C, not C and not nothing") {
-  auto const returns = planted<float>("returns", [](access<float> const& x) {
+  auto const returns = planted<float>("returns", [](element_access<float> const& x) {
     if (x.p.k > 0) multiply_anything(x);
   });
   CHECK_FALSE(climb(returns, interface).passed());
-  auto const clears = planted<float>("clears", [](access<float> const& x) {
+  auto const clears = planted<float>("clears", [](element_access<float> const& x) {
     if (x.p.k > 0) return multiply_anything(x);
     for (std::int64_t i = 0; i < x.p.m; ++i)
       for (std::int64_t j = 0; j < x.p.n; ++j) x.c(i, j) = 0;
@@ -146,7 +144,7 @@ TEST_CASE("k = 0 leaves beta C, not C and not nothing") {
 }
 
 TEST_CASE("an empty C has no element that could be written") {
-  auto const writes = planted<float>("writes", [](access<float> const& x) {
+  auto const writes = planted<float>("writes", [](element_access<float> const& x) {
     if (x.p.m == 0) x.pc[0] = 0;
     multiply_anything(x);
   });
@@ -157,7 +155,7 @@ TEST_CASE("an empty C has no element that could be written") {
 
 TEST_CASE("alpha and beta are applied with their signs and their fractions") {
   auto const drops = [](double alpha, double beta) {
-    return planted<float>("drops", [=](access<float> const& x) {
+    return planted<float>("drops", [=](element_access<float> const& x) {
       auto y = x;
       if (x.p.alpha == static_cast<float>(alpha)) y.p.alpha = 1;
       if (x.p.beta == static_cast<float>(beta)) y.p.beta = 1;
@@ -171,20 +169,20 @@ TEST_CASE("alpha and beta are applied with their signs and their fractions") {
   }
 }
 
-#if defined(__SSE2__)
 TEST_CASE("the floating-point environment is left as it was") {
-  auto const flushes = planted<float>("flushes", [](access<float> const& x) {
+  if (floating_control::flush_to_zero == 0)
+    return tandem::tests::skip("this processor's control register is not known");
+  auto const flushes = planted<float>("flushes", [](element_access<float> const& x) {
     multiply_anything(x);
-    _mm_setcsr(_mm_getcsr() | 0x8000);
+    floating_control::write(floating_control::read() | floating_control::flush_to_zero);
   });
   auto const j = climb(flushes, interface);
   CHECK_FALSE(j.passed());
-  CHECK(reason_of(j, rung::memory).find("MXCSR") != std::string::npos);
+  CHECK(reason_of(j, rung::memory).find(floating_control::name) != std::string::npos);
 }
-#endif
 
 TEST_CASE("what the limits leave is tried, and nothing else") {
-  auto narrow = planted<float>("narrow", [](access<float> const& x) {
+  auto narrow = planted<float>("narrow", [](element_access<float> const& x) {
     bool const taken = x.p.m % 8 == 0 && x.p.n % 8 == 0 && x.p.k % 8 == 0 && x.p.m * x.p.n * x.p.k > 0 &&
                        x.p.alpha == 1 && x.p.beta == 0 && !x.p.trans_a && x.p.trans_b;
     if (!taken) std::abort();

@@ -12,7 +12,7 @@
 namespace harness_test {
 
 template <class T>
-struct access {
+struct element_access {
   tandem::problem p;
   T const* pa = static_cast<T const*>(p.a);
   T const* pb = static_cast<T const*>(p.b);
@@ -36,19 +36,19 @@ struct access {
   }
 };
 
-/// A row whose kernel is f(access<T>).
+/// A row whose kernel is f(element_access<T>).
 template <class T, class F>
 tandem::kernel make_kernel(std::string name, F f) {
   tandem::kernel row;
   row.name = std::move(name);
   row.backend = tandem::backend::cpu;
   row.dtype = tandem::dtype_of<T>;
-  row.run = [f](tandem::problem const& p, tandem::execution const&) { f(access<T>{p}); };
+  row.run = [f](tandem::problem const& p, tandem::execution const&) { f(element_access<T>{p}); };
   return row;
 }
 
 template <class T>
-void multiply(access<T> const& x) {
+void multiply(element_access<T> const& x) {
   for (std::int64_t i = 0; i < x.p.m; ++i)
     for (std::int64_t j = 0; j < x.p.n; ++j) x.store(i, j, x.dot(i, j, x.p.k));
 }
@@ -60,7 +60,7 @@ tandem::kernel naive() {
 
 template <class T>
 tandem::kernel reversed() {
-  return make_kernel<T>("test.reversed", [](access<T> const& x) {
+  return make_kernel<T>("test.reversed", [](element_access<T> const& x) {
     for (std::int64_t i = 0; i < x.p.m; ++i)
       for (std::int64_t j = 0; j < x.p.n; ++j) {
         T sum = 0;
@@ -73,7 +73,7 @@ tandem::kernel reversed() {
 template <class T>
 tandem::kernel wide_sum() {
   using sum = std::conditional_t<std::is_same_v<T, float>, double, long double>;
-  return make_kernel<T>("test.wide_sum", [](access<T> const& x) {
+  return make_kernel<T>("test.wide_sum", [](element_access<T> const& x) {
     for (std::int64_t i = 0; i < x.p.m; ++i)
       for (std::int64_t j = 0; j < x.p.n; ++j) x.store(i, j, static_cast<T>(x.template dot<sum>(i, j, x.p.k)));
   });

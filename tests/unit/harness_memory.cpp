@@ -56,7 +56,7 @@ TEST_CASE("our rows and the references pass") {
 }
 
 TEST_CASE("right kernels with workspaces, splits and odd orders pass") {
-  auto const padded = planted<float>("padded", [](access<float> const& x) {
+  auto const padded = planted<float>("padded", [](element_access<float> const& x) {
     auto const up = [](std::int64_t n) { return static_cast<std::size_t>((n + 15) / 16 * 16); };
     std::size_t const m = up(x.p.m), n = up(x.p.n), k = up(x.p.k);
     std::vector<float> a(m * k), b(k * n), c(m * n);
@@ -75,7 +75,7 @@ TEST_CASE("right kernels with workspaces, splits and odd orders pass") {
   });
   CHECK(climb(padded, memory_rung).passed());
 
-  auto const beta_first = planted<float>("beta first, split k", [](access<float> const& x) {
+  auto const beta_first = planted<float>("beta first, split k", [](element_access<float> const& x) {
     for (std::int64_t i = 0; i < x.p.m; ++i)
       for (std::int64_t j = 0; j < x.p.n; ++j) {
         x.c(i, j) = x.p.beta == 0 ? 0 : x.beta() * x.c(i, j);
@@ -86,7 +86,7 @@ TEST_CASE("right kernels with workspaces, splits and odd orders pass") {
 }
 
 TEST_CASE("a load past an operand's end is named with its distance") {
-  auto const past_a = planted<float>("past A", [](access<float> const& x) {
+  auto const past_a = planted<float>("past A", [](element_access<float> const& x) {
     multiply_anything(x);
     if (x.p.m > 0 && x.p.k > 0)
       touch(&x.pa[(x.p.trans_a ? (x.p.k - 1) * x.p.lda + x.p.m : (x.p.m - 1) * x.p.lda + x.p.k)]);
@@ -94,7 +94,7 @@ TEST_CASE("a load past an operand's end is named with its distance") {
   CHECK(has(witness_of(past_a), "unmapped memory read, byte 1 past the end of"));
 
   // A vector of four where one element is left, and only then.
-  auto const vector_tail = planted<float>("vector tail", [](access<float> const& x) {
+  auto const vector_tail = planted<float>("vector tail", [](element_access<float> const& x) {
     multiply_anything(x);
     if (x.p.trans_b || x.p.n % 4 != 1) return;
     auto const* const last = x.pb + (x.p.k - 1) * x.p.ldb + x.p.n - 1;
@@ -104,7 +104,7 @@ TEST_CASE("a load past an operand's end is named with its distance") {
 }
 
 TEST_CASE("a load before an operand's start is named with its distance") {
-  auto const before_b = planted<double>("before B", [](access<double> const& x) {
+  auto const before_b = planted<double>("before B", [](element_access<double> const& x) {
     multiply_anything(x);
     touch(x.pb - 1);
   });
@@ -114,7 +114,7 @@ TEST_CASE("a load before an operand's start is named with its distance") {
 TEST_CASE("what is read beside an operand is NaN, so computing with it shows where no page ends") {
   // Both operands' tails are loaded as whole aligned vectors of 16 bytes, which never leave a page; the neighbours of
   // A are taken to be finite, since they are multiplied by zeros.
-  auto const trusts = planted<float>("trusts its neighbours", [](access<float> const& x) {
+  auto const trusts = planted<float>("trusts its neighbours", [](element_access<float> const& x) {
     for (std::int64_t i = 0; i < x.p.m; ++i)
       for (std::int64_t j = 0; j < x.p.n; ++j) {
         float sum = 0;
@@ -130,13 +130,13 @@ TEST_CASE("what is read beside an operand is NaN, so computing with it shows whe
 }
 
 TEST_CASE("writes outside are found: gaps, neighbours, inputs") {
-  auto const gap = planted<float>("gap", [](access<float> const& x) {
+  auto const gap = planted<float>("gap", [](element_access<float> const& x) {
     multiply_anything(x);
     if (x.p.m > 1 && x.p.ldc > x.p.n) x.pc[x.p.n] = 0;
   });
   CHECK(has(witness_of(gap), "gap of C written, 1 elements past the end of"));
 
-  auto const past = planted<float>("past", [](access<float> const& x) {
+  auto const past = planted<float>("past", [](element_access<float> const& x) {
     multiply_anything(x);
     if (x.p.m > 0 && x.p.n > 0) x.pc[(x.p.m - 1) * x.p.ldc + x.p.n] = 0;
   });
@@ -144,7 +144,7 @@ TEST_CASE("writes outside are found: gaps, neighbours, inputs") {
   REQUIRE(report_of(j, memory_rung).witness);
   CHECK(report_of(j, memory_rung).witness->what == failure_class::written_outside);
 
-  auto const input = planted<float>("input", [](access<float> const& x) {
+  auto const input = planted<float>("input", [](element_access<float> const& x) {
     multiply_anything(x);
     if (x.p.m * x.p.n * x.p.k > 0) const_cast<float&>(x.pb[0]) += 1;
   });
@@ -152,7 +152,7 @@ TEST_CASE("writes outside are found: gaps, neighbours, inputs") {
 }
 
 TEST_CASE("an element that is not written keeps its poison") {
-  auto const corner = planted<float>("corner", [](access<float> const& x) {
+  auto const corner = planted<float>("corner", [](element_access<float> const& x) {
     if (x.p.m < 2 || x.p.n < 2) return multiply_anything(x);
     for (std::int64_t i = 0; i < x.p.m; ++i)
       for (std::int64_t j = 0; j < x.p.n; ++j)
@@ -165,7 +165,7 @@ TEST_CASE("an element that is not written keeps its poison") {
 
 #if defined(__SSE2__)
 TEST_CASE("a kernel that needs more alignment than it says crashes; one that says so passes") {
-  auto needs = planted<float>("movaps", [](access<float> const& x) {
+  auto needs = planted<float>("movaps", [](element_access<float> const& x) {
     multiply_anything(x);
     if (x.p.trans_b || x.p.n < 4) return;
     __m128 volatile const kept = _mm_load_ps(x.pb);
@@ -181,7 +181,7 @@ TEST_CASE("a kernel that needs more alignment than it says crashes; one that say
 TEST_CASE("alignment to 32 and to 64 bytes is not to be had for nothing") {
   for (std::uintptr_t const bytes : {32, 64, 128})
     for (int operand = 0; operand < 3; ++operand) {
-      auto const needs = planted<float>("aligned", [=](access<float> const& x) {
+      auto const needs = planted<float>("aligned", [=](element_access<float> const& x) {
         void const* const at = operand == 0 ? x.p.a : operand == 1 ? x.p.b : x.p.c;
         auto const address = reinterpret_cast<std::uintptr_t>(at);
         // Where 16 bytes are there and more are not: what a test at random offsets may miss.
@@ -193,7 +193,7 @@ TEST_CASE("alignment to 32 and to 64 bytes is not to be had for nothing") {
 }
 
 TEST_CASE("a leading dimension that is ignored shows in the gaps") {
-  auto const tight = planted<float>("tight", [](access<float> const& x) {
+  auto const tight = planted<float>("tight", [](element_access<float> const& x) {
     auto y = x;
     if (!y.p.trans_b && y.p.ldb > y.p.n) y.p.ldb = y.p.n;
     multiply_anything(y);
@@ -202,7 +202,7 @@ TEST_CASE("a leading dimension that is ignored shows in the gaps") {
 }
 
 TEST_CASE("bugs behind one storage form and one residue are reached at standard, by every seed") {
-  auto const rare = planted<float>("rare", [](access<float> const& x) {
+  auto const rare = planted<float>("rare", [](element_access<float> const& x) {
     multiply_anything(x);
     if (x.p.trans_a && x.p.trans_b && x.p.m % 8 == 7 && x.p.m * x.p.n * x.p.k > 0)
       touch(&x.pb[(x.p.n - 1) * x.p.ldb + x.p.k + 2]);
@@ -211,7 +211,7 @@ TEST_CASE("bugs behind one storage form and one residue are reached at standard,
 }
 
 TEST_CASE("limits hold in every problem") {
-  auto aligned = planted<double>("aligned", [](access<double> const& x) {
+  auto aligned = planted<double>("aligned", [](element_access<double> const& x) {
     for (void const* const at : {x.p.a, x.p.b, static_cast<void const*>(x.p.c)})
       if (reinterpret_cast<std::uintptr_t>(at) % 32 != 0) __builtin_trap();
     if (x.p.m % 4 != 0 || x.p.n % 8 != 0 || x.p.k % 2 != 0) __builtin_trap();
@@ -221,7 +221,7 @@ TEST_CASE("limits hold in every problem") {
   auto j = climb(aligned, memory_rung);
   CHECK_MESSAGE(j.passed(), reason_of(j, memory_rung));
 
-  auto tight = planted<double>("tight", [](access<double> const& x) {
+  auto tight = planted<double>("tight", [](element_access<double> const& x) {
     if (x.p.ldc != x.p.n) __builtin_trap();
     multiply_anything(x);
   });

@@ -1,4 +1,5 @@
-// Candidates for tests of the ladder, made from functions on harness_test::access; and one rung's verdict on them.
+// Candidates for tests of the ladder, made from functions on harness_test::element_access; and one rung's verdict on
+// them.
 #pragma once
 
 #include <stdexcept>
@@ -12,7 +13,7 @@
 
 namespace harness_test {
 
-/// f(access<T>) on the canonical problem, with nothing settled before it.
+/// f(element_access<T>) on the canonical problem, with nothing settled before it.
 template <class T, class F>
 tandem::harness::candidate planted(std::string name, F f) {
   tandem::harness::candidate out;
@@ -24,7 +25,7 @@ tandem::harness::candidate planted(std::string name, F f) {
     p.a = turned ? x.b : x.a;
     p.b = turned ? x.a : x.b;
     p.c = x.c;
-    f(access<T>{p});
+    f(element_access<T>{p});
     return 0;
   };
   return out;
@@ -32,7 +33,7 @@ tandem::harness::candidate planted(std::string name, F f) {
 
 /// A right kernel that settles the degenerate cases itself, and checks no argument.
 template <class T>
-void multiply_anything(access<T> const& x) {
+void multiply_anything(element_access<T> const& x) {
   for (std::int64_t i = 0; i < x.p.m; ++i)
     for (std::int64_t j = 0; j < x.p.n; ++j) x.store(i, j, x.p.alpha == 0 ? T{0} : x.dot(i, j, x.p.k));
 }

@@ -15,18 +15,18 @@
 #include "tests/unit/harness_kernels.hpp"
 
 using namespace tandem::harness;
-using harness_test::access;
+using harness_test::element_access;
 using harness_test::make_kernel;
 
 namespace {
 
 template <class T>
-using dot_function = std::function<T(access<T> const&, std::int64_t i, std::int64_t j)>;
+using dot_function = std::function<T(element_access<T> const&, std::int64_t i, std::int64_t j)>;
 
 /// A kernel whose element (i, j) is alpha dot(i, j) + beta C.
 template <class T>
 candidate by_element(std::string name, dot_function<T> dot) {
-  return candidate_of(make_kernel<T>(std::move(name), [dot](access<T> const& x) {
+  return candidate_of(make_kernel<T>(std::move(name), [dot](element_access<T> const& x) {
     for (std::int64_t i = 0; i < x.p.m; ++i)
       for (std::int64_t j = 0; j < x.p.n; ++j) x.store(i, j, dot(x, i, j));
   }));
@@ -50,7 +50,7 @@ float f16(float v) {
 float flushed(float v) { return std::abs(v) < std::numeric_limits<float>::min() ? 0 : v; }
 
 using rounding_function = float (*)(float);
-float rounded_dot(access<float> const& x, std::int64_t i, std::int64_t j, rounding_function round) {
+float rounded_dot(element_access<float> const& x, std::int64_t i, std::int64_t j, rounding_function round) {
   float sum = 0;
   for (std::int64_t q = 0; q < x.p.k; ++q) sum += round(x.a(i, q)) * round(x.b(q, j));
   return sum;
@@ -59,7 +59,7 @@ float rounded_dot(access<float> const& x, std::int64_t i, std::int64_t j, roundi
 /// Rounds its operands where `when` holds, and is right elsewhere.
 candidate rounding_where(rounding_function round,
                          std::function<bool(tandem::problem const&, std::int64_t i, std::int64_t j)> when) {
-  return by_element<float>("test.rounding", [=](access<float> const& x, std::int64_t i, std::int64_t j) {
+  return by_element<float>("test.rounding", [=](element_access<float> const& x, std::int64_t i, std::int64_t j) {
     return when(x.p, i, j) ? rounded_dot(x, i, j, round) : x.dot(i, j, x.p.k);
   });
 }
@@ -67,7 +67,7 @@ candidate rounding_where(rounding_function round,
 /// A sum that each addition makes with `add`.
 template <class T, class Add>
 candidate adding(std::string name, Add add) {
-  return by_element<T>(std::move(name), [add](access<T> const& x, std::int64_t i, std::int64_t j) {
+  return by_element<T>(std::move(name), [add](element_access<T> const& x, std::int64_t i, std::int64_t j) {
     T sum = 0;
     for (std::int64_t q = 0; q < x.p.k; ++q) sum = add(sum, x.a(i, q), x.b(q, j));
     return sum;
@@ -80,14 +80,14 @@ float toward_zero(double exact) {
 }
 
 template <class T>
-T pairwise(access<T> const& x, std::int64_t i, std::int64_t j, std::int64_t begin, std::int64_t end) {
+T pairwise(element_access<T> const& x, std::int64_t i, std::int64_t j, std::int64_t begin, std::int64_t end) {
   if (end - begin == 1) return x.a(i, begin) * x.b(begin, j);
   auto const middle = begin + (end - begin) / 2;
   return pairwise(x, i, j, begin, middle) + pairwise(x, i, j, middle, end);
 }
 
 template <class T>
-T kahan(access<T> const& x, std::int64_t i, std::int64_t j) {
+T kahan(element_access<T> const& x, std::int64_t i, std::int64_t j) {
   T sum = 0, lost = 0;
   for (std::int64_t q = 0; q < x.p.k; ++q) {
     T const term = x.a(i, q) * x.b(q, j) - lost;
@@ -99,7 +99,7 @@ T kahan(access<T> const& x, std::int64_t i, std::int64_t j) {
 }
 
 template <class T>
-T lanes(access<T> const& x, std::int64_t i, std::int64_t j) {
+T lanes(element_access<T> const& x, std::int64_t i, std::int64_t j) {
   T sums[8] = {};
   for (std::int64_t q = 0; q < x.p.k; ++q) sums[q % 8] = std::fma(x.a(i, q), x.b(q, j), sums[q % 8]);
   return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
@@ -107,7 +107,7 @@ T lanes(access<T> const& x, std::int64_t i, std::int64_t j) {
 
 /// C = beta C first, then alpha a b for panels of k; alpha goes into A.
 template <class T>
-void panels(access<T> const& x) {
+void panels(element_access<T> const& x) {
   for (std::int64_t i = 0; i < x.p.m; ++i)
     for (std::int64_t j = 0; j < x.p.n; ++j) {
       T& c = x.c(i, j);
@@ -122,7 +122,7 @@ void panels(access<T> const& x) {
 
 /// Alpha goes into B, in four parts of k whose sums are added at the end; k is padded with zeros to a multiple of 16.
 template <class T>
-void padded_split(access<T> const& x) {
+void padded_split(element_access<T> const& x) {
   auto const depth = (x.p.k + 15) / 16 * 16;
   for (std::int64_t i = 0; i < x.p.m; ++i)
     for (std::int64_t j = 0; j < x.p.n; ++j) {
@@ -143,8 +143,9 @@ std::vector<candidate> right_kernels() {
   all.push_back(candidate_of(harness_test::naive<T>()));
   all.push_back(candidate_of(harness_test::reversed<T>()));
   all.push_back(candidate_of(harness_test::wide_sum<T>()));
-  all.push_back(by_element<T>(
-      "test.pairwise", [](access<T> const& x, std::int64_t i, std::int64_t j) { return pairwise(x, i, j, 0, x.p.k); }));
+  all.push_back(by_element<T>("test.pairwise", [](element_access<T> const& x, std::int64_t i, std::int64_t j) {
+    return pairwise(x, i, j, 0, x.p.k);
+  }));
   all.push_back(by_element<T>("test.kahan", kahan<T>));
   all.push_back(by_element<T>("test.lanes", lanes<T>));
   all.push_back(candidate_of(make_kernel<T>("test.panels", panels<T>)));
@@ -273,7 +274,7 @@ TEST_CASE("operands that are rounded are seen, wherever that happens") {
 
 TEST_CASE("the last term alone, or one operand alone, is seen") {
   CHECK(is_refused(by_element<float>("test.tail",
-                                     [](access<float> const& x, std::int64_t i, std::int64_t j) {
+                                     [](element_access<float> const& x, std::int64_t i, std::int64_t j) {
                                        auto const last = x.p.k - 1;
                                        return x.dot(i, j, last) + bf16(x.a(i, last)) * x.b(last, j);
                                      }),
@@ -303,7 +304,7 @@ TEST_CASE("sums of fewer bits are seen") {
   CHECK(is_refused(adding<float>("test.f16_sums", [](float s, float a, float b) { return f16(s + a * b); }),
                    rung::precision));
   CHECK(is_refused(by_element<float>("test.f16_sums_of_32",
-                                     [](access<float> const& x, std::int64_t i, std::int64_t j) {
+                                     [](element_access<float> const& x, std::int64_t i, std::int64_t j) {
                                        float sum = 0, part = 0;
                                        for (std::int64_t q = 0; q < x.p.k; ++q) {
                                          part = f16(part + x.a(i, q) * x.b(q, j));
@@ -321,7 +322,7 @@ TEST_CASE("sums of fewer bits are seen") {
                                  }),
                    rung::precision));
   CHECK(is_refused(by_element<double>("test.f32_inside",
-                                      [](access<double> const& x, std::int64_t i, std::int64_t j) {
+                                      [](element_access<double> const& x, std::int64_t i, std::int64_t j) {
                                         float sum = 0;
                                         for (std::int64_t q = 0; q < x.p.k; ++q)
                                           sum += static_cast<float>(x.a(i, q)) * static_cast<float>(x.b(q, j));
@@ -329,7 +330,7 @@ TEST_CASE("sums of fewer bits are seen") {
                                       }),
                    rung::precision));
   CHECK(is_refused(by_element<double>("test.f32_sums_of_deep_products",
-                                      [](access<double> const& x, std::int64_t i, std::int64_t j) {
+                                      [](element_access<double> const& x, std::int64_t i, std::int64_t j) {
                                         double sum = 0;
                                         for (std::int64_t q = 0; q < x.p.k; ++q) {
                                           sum += x.a(i, q) * x.b(q, j);
@@ -342,7 +343,7 @@ TEST_CASE("sums of fewer bits are seen") {
 
 TEST_CASE("beta C read or stored in fewer bits is seen") {
   CHECK(is_refused(candidate_of(make_kernel<float>("test.bf16_c",
-                                                   [](access<float> const& x) {
+                                                   [](element_access<float> const& x) {
                                                      for (std::int64_t i = 0; i < x.p.m; ++i)
                                                        for (std::int64_t j = 0; j < x.p.n; ++j) {
                                                          if (x.p.beta != 0) x.c(i, j) = bf16(x.c(i, j));
@@ -389,7 +390,7 @@ TEST_CASE("subnormals that are flushed to zero are seen, read or written") {
   CHECK(says(climb(product, rung::precision), "subnormal products flushed to zero"));
   CHECK(says(climb(sum, rung::precision), "subnormal results flushed to zero"));
   CHECK(is_refused(candidate_of(make_kernel<float>("test.flushed_c",
-                                                   [](access<float> const& x) {
+                                                   [](element_access<float> const& x) {
                                                      for (std::int64_t i = 0; i < x.p.m; ++i)
                                                        for (std::int64_t j = 0; j < x.p.n; ++j) {
                                                          if (x.p.beta != 0) x.c(i, j) = flushed(x.c(i, j));
@@ -428,8 +429,9 @@ candidate skipping_zeros(bool of_a, bool of_b) {
 
 /// Element (i, j) is f(the right value).
 candidate changing(std::string name, std::function<float(float)> f) {
-  return by_element<float>(
-      std::move(name), [f](access<float> const& x, std::int64_t i, std::int64_t j) { return f(x.dot(i, j, x.p.k)); });
+  return by_element<float>(std::move(name), [f](element_access<float> const& x, std::int64_t i, std::int64_t j) {
+    return f(x.dot(i, j, x.p.k));
+  });
 }
 
 }  // namespace
@@ -442,7 +444,7 @@ TEST_CASE("zeros that are skipped are seen") {
 TEST_CASE("tiles of zeros that are skipped are seen") {
   // A row of eight terms of A that are all 0 is left out; or a whole A.
   CHECK(is_refused(by_element<float>("test.skips_eight",
-                                     [](access<float> const& x, std::int64_t i, std::int64_t j) {
+                                     [](element_access<float> const& x, std::int64_t i, std::int64_t j) {
                                        float sum = 0;
                                        for (std::int64_t p = 0; p < x.p.k; p += 8) {
                                          float part = 0;
@@ -457,7 +459,7 @@ TEST_CASE("tiles of zeros that are skipped are seen") {
                                      }),
                    rung::special_values));
   CHECK(is_refused(candidate_of(make_kernel<float>("test.skips_all",
-                                                   [](access<float> const& x) {
+                                                   [](element_access<float> const& x) {
                                                      bool zeros = true;
                                                      for (std::int64_t i = 0; i < x.p.m; ++i)
                                                        for (std::int64_t q = 0; q < x.p.k; ++q)
@@ -471,7 +473,7 @@ TEST_CASE("tiles of zeros that are skipped are seen") {
 
 TEST_CASE("overflow that is made finite, and beta NaN that is taken for 0, are seen") {
   CHECK(is_refused(by_element<float>("test.clamped",
-                                     [](access<float> const& x, std::int64_t i, std::int64_t j) {
+                                     [](element_access<float> const& x, std::int64_t i, std::int64_t j) {
                                        float sum = 0;
                                        bool finite = true;
                                        constexpr float largest = std::numeric_limits<float>::max();
@@ -484,7 +486,7 @@ TEST_CASE("overflow that is made finite, and beta NaN that is taken for 0, are s
                                      }),
                    rung::special_values));
   CHECK(is_refused(candidate_of(make_kernel<float>("test.beta",
-                                                   [](access<float> const& x) {
+                                                   [](element_access<float> const& x) {
                                                      bool const reads_c = x.beta() < 0 || x.beta() > 0;
                                                      for (std::int64_t i = 0; i < x.p.m; ++i)
                                                        for (std::int64_t j = 0; j < x.p.n; ++j) {
@@ -515,18 +517,19 @@ TEST_CASE("NaN and infinities that are lost are seen") {
 
 TEST_CASE("NaN that a mask lets through, or that reaches a neighbour, is seen") {
   // The tail of k is filled up with the last element times 0.
-  auto const masked = by_element<float>("test.masked", [](access<float> const& x, std::int64_t i, std::int64_t j) {
-    float sum = 0;
-    for (std::int64_t q = 0; q < (x.p.k + 3) / 4 * 4; ++q) {
-      auto const at = std::min(q, x.p.k - 1);
-      sum += x.a(i, at) * (q < x.p.k ? 1.0f : 0.0f) * x.b(at, j);
-    }
-    return sum;
-  });
+  auto const masked =
+      by_element<float>("test.masked", [](element_access<float> const& x, std::int64_t i, std::int64_t j) {
+        float sum = 0;
+        for (std::int64_t q = 0; q < (x.p.k + 3) / 4 * 4; ++q) {
+          auto const at = std::min(q, x.p.k - 1);
+          sum += x.a(i, at) * (q < x.p.k ? 1.0f : 0.0f) * x.b(at, j);
+        }
+        return sum;
+      });
   CHECK(is_refused(masked, rung::special_values));
   // The last, partial tile of eight rows takes in the row above it, times 0.
   auto const neighbour =
-      by_element<float>("test.neighbour", [](access<float> const& x, std::int64_t i, std::int64_t j) {
+      by_element<float>("test.neighbour", [](element_access<float> const& x, std::int64_t i, std::int64_t j) {
         float sum = x.dot(i, j, x.p.k);
         bool const in_edge = i / 8 * 8 + 8 > x.p.m;
         if (in_edge && i > 0)
@@ -541,7 +544,7 @@ TEST_CASE("NaN that a mask lets through, or that reaches a neighbour, is seen") 
 
 TEST_CASE("NaN that is not written, where C held NaN before, is seen") {
   auto const r = climb(candidate_of(make_kernel<float>("test.unwritten",
-                                                       [](access<float> const& x) {
+                                                       [](element_access<float> const& x) {
                                                          for (std::int64_t i = 0; i < x.p.m; ++i)
                                                            for (std::int64_t j = 0; j < x.p.n; ++j) {
                                                              float const sum = x.dot(i, j, x.p.k);
@@ -556,7 +559,7 @@ TEST_CASE("NaN that is not written, where C held NaN before, is seen") {
 
 TEST_CASE("beta times NaN in C is seen when it is left out") {
   CHECK(is_refused(candidate_of(make_kernel<float>("test.c",
-                                                   [](access<float> const& x) {
+                                                   [](element_access<float> const& x) {
                                                      for (std::int64_t i = 0; i < x.p.m; ++i)
                                                        for (std::int64_t j = 0; j < x.p.n; ++j) {
                                                          if (std::isnan(x.c(i, j))) x.c(i, j) = 0;
@@ -568,17 +571,18 @@ TEST_CASE("beta times NaN in C is seen when it is left out") {
 
 TEST_CASE("what a call with NaN leaves behind is seen") {
   // k is filled up to a multiple of 8 in a buffer that is kept; only B's part of it is cleared.
-  auto const stale = by_element<float>("test.stale", [](access<float> const& x, std::int64_t i, std::int64_t j) {
-    static std::vector<float> a(4096), b(4096);
-    auto const depth = static_cast<std::size_t>((x.p.k + 7) / 8 * 8);
-    if (a.size() < depth) a.resize(depth), b.resize(depth);
-    std::fill(b.begin(), b.end(), 0.0f);
-    float sum = 0;
-    for (std::int64_t q = 0; q < x.p.k; ++q)
-      a[static_cast<std::size_t>(q)] = x.a(i, q), b[static_cast<std::size_t>(q)] = x.b(q, j);
-    for (std::size_t q = 0; q < depth; ++q) sum += a[q] * b[q];
-    return sum;
-  });
+  auto const stale =
+      by_element<float>("test.stale", [](element_access<float> const& x, std::int64_t i, std::int64_t j) {
+        static std::vector<float> a(4096), b(4096);
+        auto const depth = static_cast<std::size_t>((x.p.k + 7) / 8 * 8);
+        if (a.size() < depth) a.resize(depth), b.resize(depth);
+        std::fill(b.begin(), b.end(), 0.0f);
+        float sum = 0;
+        for (std::int64_t q = 0; q < x.p.k; ++q)
+          a[static_cast<std::size_t>(q)] = x.a(i, q), b[static_cast<std::size_t>(q)] = x.b(q, j);
+        for (std::size_t q = 0; q < depth; ++q) sum += a[q] * b[q];
+        return sum;
+      });
   auto const r = climb(stale, rung::special_values);
   REQUIRE(r.witness);
   CHECK(is_refused(stale, rung::special_values));

@@ -14,7 +14,7 @@
 #include "tests/unit/harness_kernels.hpp"
 
 using namespace tandem::harness;
-using call = harness_test::access<float>;
+using call = harness_test::element_access<float>;
 using harness_test::make_kernel;
 
 namespace {

@@ -26,12 +26,12 @@ using harness_test::make_kernel;
 namespace {
 
 template <class T>
-using element_sum = std::function<T(harness_test::access<T> const&, std::int64_t i, std::int64_t j)>;
+using element_sum = std::function<T(harness_test::element_access<T> const&, std::int64_t i, std::int64_t j)>;
 
 /// A kernel that stores fma(alpha, sum, beta c).
 template <class T>
 candidate summing(element_sum<T> sum) {
-  return candidate_of(make_kernel<T>("test.sum", [sum](harness_test::access<T> const& x) {
+  return candidate_of(make_kernel<T>("test.sum", [sum](harness_test::element_access<T> const& x) {
     for (std::int64_t i = 0; i < x.p.m; ++i)
       for (std::int64_t j = 0; j < x.p.n; ++j) {
         T const s = sum(x, i, j);
@@ -41,8 +41,8 @@ candidate summing(element_sum<T> sum) {
 }
 
 template <class T>
-T fma_chain(harness_test::access<T> const& x, std::int64_t i, std::int64_t j, std::int64_t begin, std::int64_t end,
-            std::int64_t step = 1, T sum = 0) {
+T fma_chain(harness_test::element_access<T> const& x, std::int64_t i, std::int64_t j, std::int64_t begin,
+            std::int64_t end, std::int64_t step = 1, T sum = 0) {
   for (auto q = begin; q < end; q += step) sum = std::fma(x.a(i, q), x.b(q, j), sum);
   return sum;
 }
@@ -157,20 +157,21 @@ TEST_CASE_TEMPLATE("blocks, lanes and splits are told apart", T, float, double) 
 }
 
 TEST_CASE("where alpha and beta go is found, too") {
-  auto const per_panel = candidate_of(make_kernel<float>("test.panels", [](harness_test::access<float> const& x) {
-    for (std::int64_t i = 0; i < x.p.m; ++i)
-      for (std::int64_t j = 0; j < x.p.n; ++j) {
-        float c = x.p.beta == 0 ? 0 : x.beta() * x.c(i, j);
-        for (std::int64_t q = 0; q < x.p.k; q += 48)
-          c = std::fma(x.alpha(), fma_chain(x, i, j, q, std::min(q + 48, x.p.k)), c);
-        x.c(i, j) = c;
-      }
-  }));
+  auto const per_panel =
+      candidate_of(make_kernel<float>("test.panels", [](harness_test::element_access<float> const& x) {
+        for (std::int64_t i = 0; i < x.p.m; ++i)
+          for (std::int64_t j = 0; j < x.p.n; ++j) {
+            float c = x.p.beta == 0 ? 0 : x.beta() * x.c(i, j);
+            for (std::int64_t q = 0; q < x.p.k; q += 48)
+              c = std::fma(x.alpha(), fma_chain(x, i, j, q, std::min(q + 48, x.p.k)), c);
+            x.c(i, j) = c;
+          }
+      }));
   auto const panels = reveal_sums<float>(per_panel, 100);
   CHECK(named(panels) == "blocks 48, 48, 4, each a sequential FMA chain");
   CHECK(panels.regions[0].epilogue == "fma(alpha, panel, beta c), beta c first, then panel by panel");
 
-  auto const into_a = candidate_of(make_kernel<float>("test.into_a", [](harness_test::access<float> const& x) {
+  auto const into_a = candidate_of(make_kernel<float>("test.into_a", [](harness_test::element_access<float> const& x) {
     for (std::int64_t i = 0; i < x.p.m; ++i)
       for (std::int64_t j = 0; j < x.p.n; ++j) {
         float c = x.p.beta == 0 ? 0 : x.beta() * x.c(i, j);
@@ -253,7 +254,7 @@ TEST_CASE("sums that are no plain chains of additions are named for what they ar
   SUBCASE("another order at each call") {
     auto calls = std::make_shared<std::int64_t>(0);
     auto const unsteady =
-        candidate_of(make_kernel<float>("test.unsteady", [calls](harness_test::access<float> const& x) {
+        candidate_of(make_kernel<float>("test.unsteady", [calls](harness_test::element_access<float> const& x) {
           auto const begin = ++*calls * 17 % x.p.k;
           for (std::int64_t i = 0; i < x.p.m; ++i)
             for (std::int64_t j = 0; j < x.p.n; ++j) {
@@ -266,24 +267,25 @@ TEST_CASE("sums that are no plain chains of additions are named for what they ar
     CHECK(r.regions.front().summary.starts_with("not a tree: the same call gives other bits"));
   }
   SUBCASE("Strassen's") {
-    auto const strassen = candidate_of(make_kernel<float>("test.strassen", [](harness_test::access<float> const& x) {
-      if (x.p.m % 2 + x.p.n % 2 + x.p.k % 2 > 0) return harness_test::multiply(x);
-      auto const m = x.p.m / 2, n = x.p.n / 2, k = x.p.k / 2;
-      for (std::int64_t i = 0; i < m; ++i)
-        for (std::int64_t j = 0; j < n; ++j) {
-          float p[7] = {};
-          for (std::int64_t q = 0; q < k; ++q) {
-            float const a = x.a(i, q), b = x.a(i, q + k), c = x.a(i + m, q), d = x.a(i + m, q + k);
-            float const e = x.b(q, j), f = x.b(q, j + n), g = x.b(q + k, j), h = x.b(q + k, j + n);
-            p[0] += (a + d) * (e + h), p[1] += (c + d) * e, p[2] += a * (f - h), p[3] += d * (g - e);
-            p[4] += (a + b) * h, p[5] += (c - a) * (e + f), p[6] += (b - d) * (g + h);
-          }
-          x.store(i, j, p[0] + p[3] - p[4] + p[6]);
-          x.store(i, j + n, p[2] + p[4]);
-          x.store(i + m, j, p[1] + p[3]);
-          x.store(i + m, j + n, p[0] - p[1] + p[2] + p[5]);
-        }
-    }));
+    auto const strassen =
+        candidate_of(make_kernel<float>("test.strassen", [](harness_test::element_access<float> const& x) {
+          if (x.p.m % 2 + x.p.n % 2 + x.p.k % 2 > 0) return harness_test::multiply(x);
+          auto const m = x.p.m / 2, n = x.p.n / 2, k = x.p.k / 2;
+          for (std::int64_t i = 0; i < m; ++i)
+            for (std::int64_t j = 0; j < n; ++j) {
+              float p[7] = {};
+              for (std::int64_t q = 0; q < k; ++q) {
+                float const a = x.a(i, q), b = x.a(i, q + k), c = x.a(i + m, q), d = x.a(i + m, q + k);
+                float const e = x.b(q, j), f = x.b(q, j + n), g = x.b(q + k, j), h = x.b(q + k, j + n);
+                p[0] += (a + d) * (e + h), p[1] += (c + d) * e, p[2] += a * (f - h), p[3] += d * (g - e);
+                p[4] += (a + b) * h, p[5] += (c - a) * (e + f), p[6] += (b - d) * (g + h);
+              }
+              x.store(i, j, p[0] + p[3] - p[4] + p[6]);
+              x.store(i, j + n, p[2] + p[4]);
+              x.store(i + m, j, p[1] + p[3]);
+              x.store(i + m, j + n, p[0] - p[1] + p[2] + p[5]);
+            }
+        }));
     auto const r = reveal_sums<float>(strassen, 64, 32, 32);
     CHECK_FALSE(r.bit_exact());
     CHECK_MESSAGE(std::ranges::any_of(r.facts, [](auto const& f) { return f.first == "rows mix"; }), r.summary());
@@ -394,14 +396,15 @@ TEST_CASE("what an element's bits depend on is said, and only a wrong outcome fa
   SUBCASE("the run, within the bound and beyond it") {
     auto const unsteady = [](float error) {
       auto calls = std::make_shared<int>(0);
-      return candidate_of(make_kernel<float>("test.unsteady", [calls, error](harness_test::access<float> const& x) {
-        bool const odd = ++*calls % 2 == 1;
-        for (std::int64_t i = 0; i < x.p.m; ++i)
-          for (std::int64_t j = 0; j < x.p.n; ++j) {
-            float const sum = fma_chain(x, i, j, 0, x.p.k);
-            x.store(i, j, odd ? sum : sum * (1 + error));
-          }
-      }));
+      return candidate_of(
+          make_kernel<float>("test.unsteady", [calls, error](harness_test::element_access<float> const& x) {
+            bool const odd = ++*calls % 2 == 1;
+            for (std::int64_t i = 0; i < x.p.m; ++i)
+              for (std::int64_t j = 0; j < x.p.n; ++j) {
+                float const sum = fma_chain(x, i, j, 0, x.p.k);
+                x.store(i, j, odd ? sum : sum * (1 + error));
+              }
+          }));
     };
     auto const within_bound = judge(unsteady(0x1p-23f), options);
     CHECK(within_bound.passed());

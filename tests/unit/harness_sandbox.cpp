@@ -17,7 +17,7 @@
 
 using namespace tandem;
 using namespace tandem::harness;
-using product = harness_test::access<float>;
+using product = harness_test::element_access<float>;
 
 namespace {
 

@@ -39,7 +39,7 @@ std::int64_t index(arithmetic how, std::int64_t line, std::int64_t ld, std::int6
 /// A right kernel but for how it indexes A, B or C (0, 1, 2).
 template <class T>
 candidate indexing(int operand, arithmetic how) {
-  auto out = planted<T>("indexing", [=](access<T> const& x) {
+  auto out = planted<T>("indexing", [=](element_access<T> const& x) {
     auto const of = [=](int which) { return which == operand ? how : arithmetic::right; };
     for (std::int64_t i = 0; i < x.p.m; ++i)
       for (std::int64_t j = 0; j < x.p.n; ++j) {
@@ -87,7 +87,7 @@ TEST_CASE("indices of 32 bits are caught in each operand, and named") {
 }
 
 TEST_CASE("a write far outside is found although the pages there were never written") {
-  auto kernel = planted<float>("stray", [](access<float> const& x) {
+  auto kernel = planted<float>("stray", [](element_access<float> const& x) {
     multiply_anything(x);
     if (x.p.ldc > (std::int64_t{1} << 26)) x.pc[x.p.ldc / 2] = 1;
   });
@@ -99,7 +99,7 @@ TEST_CASE("a write far outside is found although the pages there were never writ
 TEST_CASE("a side of a million is computed to its end") {
   for (int side = 0; side < 3; ++side) {
     auto const j = climb(planted<float>("short",
-                                        [side](access<float> const& x) {
+                                        [side](element_access<float> const& x) {
                                           auto y = x;
                                           constexpr std::int64_t most = 1 << 20;
                                           if (side == 0) y.p.m = std::min(y.p.m, most);
@@ -113,7 +113,7 @@ TEST_CASE("a side of a million is computed to its end") {
 }
 
 TEST_CASE("one wrong element of a product that is too large for the oracle is found") {
-  auto const nearly = planted<double>("nearly", [](access<double> const& x) {
+  auto const nearly = planted<double>("nearly", [](element_access<double> const& x) {
     if (x.p.m < 100 || x.p.n < 100 || x.p.k < 100) return multiply_anything(x);
     for (std::int64_t i = 0; i < x.p.m; ++i) {
       for (std::int64_t j = 0; j < x.p.n; ++j) x.store(i, j, 0);

@@ -17,7 +17,7 @@
 #include "tests/unit/harness_kernels.hpp"
 
 using namespace tandem::harness;
-using harness_test::access;
+using harness_test::element_access;
 using harness_test::make_kernel;
 using tandem::dtype;
 using tandem::layout;
@@ -44,7 +44,7 @@ result check_one(test_case t, tandem::kernel const& row, check_options const& op
 /// The naive kernel, and `spoil` after it.
 template <class T = float, class F>
 tandem::kernel spoiled(F spoil) {
-  return make_kernel<T>("test.spoiled", [spoil](access<T> const& x) {
+  return make_kernel<T>("test.spoiled", [spoil](element_access<T> const& x) {
     harness_test::multiply(x);
     spoil(x);
   });
@@ -94,7 +94,7 @@ TEST_SUITE_END();
 TEST_SUITE_BEGIN("harness: wrong kernels fail");
 
 TEST_CASE("the tail of k dropped") {
-  auto const row = make_kernel<float>("test.tail", [](access<float> const& x) {
+  auto const row = make_kernel<float>("test.tail", [](element_access<float> const& x) {
     for (std::int64_t i = 0; i < x.p.m; ++i)
       for (std::int64_t j = 0; j < x.p.n; ++j) x.store(i, j, x.dot(i, j, x.p.k / 8 * 8));
   });
@@ -111,7 +111,7 @@ TEST_CASE("one wrong element, and where it is") {
     auto t = make_case(20, 30, 10);
     t.layout_c = l;
     t.ldc = 40;
-    auto const r = check_one(t, spoiled([l](access<float> const& x) {
+    auto const r = check_one(t, spoiled([l](element_access<float> const& x) {
                                // A kernel computes the transpose of a column-major C.
                                (l == layout::row_major ? x.c(7, 11) : x.c(11, 7)) += 1;
                              }));
@@ -128,19 +128,20 @@ TEST_CASE("one wrong element, and where it is") {
 
 TEST_CASE("NaN and infinity written") {
   for (auto const f : {fill::integer, fill::normal}) {
-    auto const nan = check_one(make_case(6, 5, 4, f), spoiled([](access<float> const& x) { x.c(2, 3) = NAN; }));
+    auto const nan = check_one(make_case(6, 5, 4, f), spoiled([](element_access<float> const& x) { x.c(2, 3) = NAN; }));
     CHECK(nan.verdict == verdict::fail);
     contains(nan.reason, ", 1 are NaN");
     CHECK(nan.worst.row == 2);
     CHECK(nan.worst.col == 3);
-    auto const inf = check_one(make_case(6, 5, 4, f), spoiled([](access<float> const& x) { x.c(2, 3) = INFINITY; }));
+    auto const inf =
+        check_one(make_case(6, 5, 4, f), spoiled([](element_access<float> const& x) { x.c(2, 3) = INFINITY; }));
     CHECK(inf.verdict == verdict::fail);
     CHECK(inf.wrong_elements == 1);
   }
 }
 
 TEST_CASE("C read although beta = 0") {
-  auto const row = make_kernel<float>("test.reads", [](access<float> const& x) {
+  auto const row = make_kernel<float>("test.reads", [](element_access<float> const& x) {
     for (std::int64_t i = 0; i < x.p.m; ++i)
       for (std::int64_t j = 0; j < x.p.n; ++j) x.c(i, j) = x.alpha() * x.dot(i, j, x.p.k) + x.beta() * x.c(i, j);
   });
@@ -151,11 +152,11 @@ TEST_CASE("C read although beta = 0") {
 }
 
 TEST_CASE("beta ignored, and beta applied to each panel of k") {
-  auto const ignored = make_kernel<float>("test.ignores", [](access<float> const& x) {
+  auto const ignored = make_kernel<float>("test.ignores", [](element_access<float> const& x) {
     for (std::int64_t i = 0; i < x.p.m; ++i)
       for (std::int64_t j = 0; j < x.p.n; ++j) x.c(i, j) = x.alpha() * x.dot(i, j, x.p.k);
   });
-  auto const panels = make_kernel<float>("test.panels", [](access<float> const& x) {
+  auto const panels = make_kernel<float>("test.panels", [](element_access<float> const& x) {
     for (std::int64_t pc = 0; pc < x.p.k; pc += 8)
       for (std::int64_t i = 0; i < x.p.m; ++i)
         for (std::int64_t j = 0; j < x.p.n; ++j)
@@ -170,7 +171,7 @@ TEST_CASE("beta ignored, and beta applied to each panel of k") {
 }
 
 TEST_CASE("the gap between rows written") {
-  auto const row = spoiled([](access<float> const& x) { x.c(2, x.p.n + 1) = 0; });
+  auto const row = spoiled([](element_access<float> const& x) { x.c(2, x.p.n + 1) = 0; });
   auto const r = check_one(make_case(6, 5, 4), row);
   CHECK(r.verdict == verdict::fail);
   CHECK(r.reason == "gap of C written, 2 elements past the end of row 2");
@@ -180,7 +181,7 @@ TEST_CASE("the gap between rows written") {
 }
 
 TEST_CASE("the gap between rows read") {
-  auto const r = check_one(make_case(6, 5, 4), make_kernel<float>("test.gap", [](access<float> const& x) {
+  auto const r = check_one(make_case(6, 5, 4), make_kernel<float>("test.gap", [](element_access<float> const& x) {
                              for (std::int64_t i = 0; i < x.p.m; ++i)
                                for (std::int64_t j = 0; j < x.p.n; ++j)
                                  x.store(i, j, x.dot(i, j, x.p.k) + (i + 1 < x.p.m ? 0 * x.a(i, x.p.k) : 0));
@@ -190,9 +191,9 @@ TEST_CASE("the gap between rows read") {
 }
 
 TEST_CASE("an input modified, even to the same effect, and restored for the next kernel") {
-  auto const a = spoiled([](access<float> const& x) { const_cast<float*>(x.pa)[x.p.lda + 2] += 1; });
-  auto const b = spoiled([](access<float> const& x) { const_cast<float*>(x.pb)[x.p.ldb + 2] += 1; });
-  auto const gap = spoiled([](access<float> const& x) { const_cast<float*>(x.pb)[x.p.n] = 0; });
+  auto const a = spoiled([](element_access<float> const& x) { const_cast<float*>(x.pa)[x.p.lda + 2] += 1; });
+  auto const b = spoiled([](element_access<float> const& x) { const_cast<float*>(x.pb)[x.p.ldb + 2] += 1; });
+  auto const gap = spoiled([](element_access<float> const& x) { const_cast<float*>(x.pb)[x.p.n] = 0; });
   auto const results = check(std::vector{make_case(6, 5, 4)}, std::vector{a, b, gap, harness_test::naive<float>()});
   REQUIRE(results.size() == 4);
   CHECK(results[0].reason == "A modified at (1, 2)");
@@ -203,20 +204,21 @@ TEST_CASE("an input modified, even to the same effect, and restored for the next
 }
 
 TEST_CASE("C untouched, in whole or in part") {
-  auto const r = check_one(make_case(6, 5, 4), make_kernel<float>("test.nothing", [](access<float> const&) {}));
+  auto const r = check_one(make_case(6, 5, 4), make_kernel<float>("test.nothing", [](element_access<float> const&) {}));
   CHECK(r.verdict == verdict::fail);
   CHECK(r.reason == "30 of 30 elements differ from the exact product, 30 are NaN; 30 elements untouched");
-  auto const last = check_one(make_case(6, 5, 4), make_kernel<float>("test.last_row", [](access<float> x) {
+  auto const last = check_one(make_case(6, 5, 4), make_kernel<float>("test.last_row", [](element_access<float> x) {
                                 --x.p.m;
                                 harness_test::multiply(x);
                               }));
   contains(last.reason, "; 5 elements untouched");
-  CHECK(check_one(make_case(6, 5, 4, fill::integer, 1), make_kernel<float>("test.nothing", [](access<float> const&) {}))
+  CHECK(check_one(make_case(6, 5, 4, fill::integer, 1),
+                  make_kernel<float>("test.nothing", [](element_access<float> const&) {}))
             .verdict == verdict::fail);
 }
 
 TEST_CASE("an operand taken for its transpose") {
-  auto const row = make_kernel<float>("test.transposed", [](access<float> x) {
+  auto const row = make_kernel<float>("test.transposed", [](element_access<float> x) {
     x.p.trans_b = !x.p.trans_b;
     harness_test::multiply(x);
   });
@@ -226,7 +228,7 @@ TEST_CASE("an operand taken for its transpose") {
 
 TEST_CASE("an error just over the bound, while one just under it passes") {
   auto const off_by = [](double part) {
-    return make_kernel<float>("test.off", [part](access<float> const& x) {
+    return make_kernel<float>("test.off", [part](element_access<float> const& x) {
       for (std::int64_t i = 0; i < x.p.m; ++i)
         for (std::int64_t j = 0; j < x.p.n; ++j) {
           double exact = 0, magnitude = 0;
@@ -259,7 +261,7 @@ TEST_CASE("an error just over the bound, while one just under it passes") {
 }
 
 TEST_CASE("inputs rounded to TF32, at k up to 64") {
-  auto const row = make_kernel<float>("test.tf32", [](access<float> const& x) {
+  auto const row = make_kernel<float>("test.tf32", [](element_access<float> const& x) {
     for (std::int64_t i = 0; i < x.p.m; ++i)
       for (std::int64_t j = 0; j < x.p.n; ++j) {
         float sum = 0;
@@ -274,19 +276,19 @@ TEST_CASE("inputs rounded to TF32, at k up to 64") {
 }
 
 TEST_CASE("bytes around C overwritten within the slack") {
-  auto const behind = spoiled([](access<float> const& x) { x.pc[(x.p.m - 1) * x.p.ldc + x.p.n] = 0; });
+  auto const behind = spoiled([](element_access<float> const& x) { x.pc[(x.p.m - 1) * x.p.ldc + x.p.n] = 0; });
   auto const r = check_one(with_room_behind_c(make_case(6, 5, 4)), behind);
   CHECK(r.verdict == verdict::fail);
   CHECK(r.reason == "byte 1 past the end of C overwritten");
   auto t = with_room_behind_c(make_case(6, 5, 4));
   t.offset_c = 2;
-  auto const before = check_one(t, spoiled([](access<float> const& x) { x.pc[-1] = 0; }));
+  auto const before = check_one(t, spoiled([](element_access<float> const& x) { x.pc[-1] = 0; }));
   CHECK(before.verdict == verdict::fail);
   CHECK(before.reason == "byte 1 before the start of C overwritten");
 }
 
 TEST_CASE("several faults are all named") {
-  auto const r = check_one(make_case(6, 5, 4), spoiled([](access<float> const& x) {
+  auto const r = check_one(make_case(6, 5, 4), spoiled([](element_access<float> const& x) {
                              x.c(2, x.p.n) = 0;
                              x.c(1, 1) += 1;
                              const_cast<float*>(x.pa)[0] += 1;
@@ -301,7 +303,7 @@ TEST_SUITE_BEGIN("harness: verdicts");
 
 TEST_CASE("what a kernel throws becomes its verdict, and C must be as it was") {
   auto const throwing = [](auto thrown) {
-    return make_kernel<float>("test.throws", [thrown](access<float> const&) { throw thrown; });
+    return make_kernel<float>("test.throws", [thrown](element_access<float> const&) { throw thrown; });
   };
   auto const t = make_case(6, 5, 4);
   CHECK(check_one(t, throwing(tandem::error(tandem::errc::unsupported, "u"))).verdict == verdict::unsupported);
@@ -319,14 +321,15 @@ TEST_CASE("what a kernel throws becomes its verdict, and C must be as it was") {
   CHECK(refused.verdict == verdict::unsupported);
   contains(refused.reason, "not this one");
 
-  auto const writes = check_one(t, spoiled([](access<float> const&) { throw std::runtime_error("too late"); }));
+  auto const writes = check_one(t, spoiled([](element_access<float> const&) { throw std::runtime_error("too late"); }));
   CHECK(writes.verdict == verdict::fail);
   CHECK(writes.reason == "C modified at (0, 0), after it threw: too late");
 }
 
 TEST_CASE("a kernel that never ran has not passed") {
-  auto const row = make_kernel<float>(
-      "test.refuses", [](access<float> const&) { throw tandem::error(tandem::errc::unsupported, "not today"); });
+  auto const row = make_kernel<float>("test.refuses", [](element_access<float> const&) {
+    throw tandem::error(tandem::errc::unsupported, "not today");
+  });
   auto const results = check(std::vector{make_case(6, 0, 4), make_case(6, 5, 0), make_case(6, 5, 4)}, std::vector{row});
   auto const summary = summarize(results);
   REQUIRE(summary.size() == 1);
@@ -337,7 +340,7 @@ TEST_CASE("a kernel that never ran has not passed") {
 
 TEST_CASE("alpha and beta are judged as rounded to the element type") {
   // Folding the rounded alpha into A is right to the last unit, which an oracle with the unrounded alpha would refuse.
-  auto const row = make_kernel<float>("test.folded", [](access<float> const& x) {
+  auto const row = make_kernel<float>("test.folded", [](element_access<float> const& x) {
     for (std::int64_t i = 0; i < x.p.m; ++i)
       for (std::int64_t j = 0; j < x.p.n; ++j) {
         float sum = 0;
@@ -353,11 +356,11 @@ TEST_CASE("alpha and beta are judged as rounded to the element type") {
 }
 
 TEST_CASE("a kernel that does not say how it cuts is tried past the usual edges") {
-  auto const short_sums = make_kernel<float>("test.short", [](access<float> const& x) {
+  auto const short_sums = make_kernel<float>("test.short", [](element_access<float> const& x) {
     harness_test::multiply(x);
     if (x.p.k > 64) x.c(0, 0) += 1;
   });
-  auto const tail_rows = make_kernel<float>("test.tail", [](access<float> const& x) {
+  auto const tail_rows = make_kernel<float>("test.tail", [](element_access<float> const& x) {
     harness_test::multiply(x);
     if (x.p.m > 200) x.c(x.p.m - 1, 0) += 1;
   });
@@ -368,7 +371,7 @@ TEST_CASE("a kernel that does not say how it cuts is tried past the usual edges"
 }
 
 TEST_CASE("a kernel that is wrong only on whole tiles is caught") {
-  auto row = make_kernel<float>("test.whole", [](access<float> const& x) {
+  auto row = make_kernel<float>("test.whole", [](element_access<float> const& x) {
     harness_test::multiply(x);
     if (x.p.m % 32 == 0 && x.p.n % 32 == 0 && x.p.k % 8 == 0) x.c(0, 0) += 1;
   });
@@ -379,7 +382,7 @@ TEST_CASE("a kernel that is wrong only on whole tiles is caught") {
 
 TEST_CASE("a kernel that is wrong where a block that depends on the other sizes first ends is caught") {
   auto const block = [](std::int64_t k) { return 60000 / k; };
-  auto row = make_kernel<float>("test.panel", [block](access<float> const& x) {
+  auto row = make_kernel<float>("test.panel", [block](element_access<float> const& x) {
     harness_test::multiply(x);
     if (x.p.n > block(x.p.k)) x.c(0, x.p.n - 1) += 1;
   });
@@ -476,7 +479,7 @@ TEST_CASE_TEMPLATE("Freivalds sees one wrong element among all and the oracle lo
     auto const right = check_one<T>(t, harness_test::naive<T>(), options);
     CHECK(right.verdict == verdict::pass);
     CHECK(describe_method(right) == "freivalds");
-    auto const wrong = check_one<T>(t, spoiled<T>([](access<T> const& x) { x.c(33, 21) += 1; }), options);
+    auto const wrong = check_one<T>(t, spoiled<T>([](element_access<T> const& x) { x.c(33, 21) += 1; }), options);
     CHECK(wrong.verdict == verdict::fail);
     CHECK(wrong.reason == "1 of 40 elements differ from the exact product in 1 wrong rows of 50");
     CHECK(wrong.worst.row == 33);
@@ -484,15 +487,17 @@ TEST_CASE_TEMPLATE("Freivalds sees one wrong element among all and the oracle lo
     CHECK(wrong.worst.error == 1);
   }
   auto const t = make_case(50, 40, 30);
-  CHECK(check_one<T>(t, spoiled<T>([](access<T> const& x) { x.c(33, 21) = NAN; }), options).verdict == verdict::fail);
-  CHECK(check_one<T>(t, spoiled<T>([](access<T> const& x) { x.c(33, 21) += T(0.5); }), options).verdict ==
+  CHECK(check_one<T>(t, spoiled<T>([](element_access<T> const& x) { x.c(33, 21) = NAN; }), options).verdict ==
+        verdict::fail);
+  CHECK(check_one<T>(t, spoiled<T>([](element_access<T> const& x) { x.c(33, 21) += T(0.5); }), options).verdict ==
         verdict::fail);
   // Two errors that cancel in a plain row sum.
-  auto const swapped = check_one<T>(t, spoiled<T>([](access<T> const& x) { x.c(1, 2) += 1, x.c(1, 3) -= 1; }), options);
+  auto const swapped =
+      check_one<T>(t, spoiled<T>([](element_access<T> const& x) { x.c(1, 2) += 1, x.c(1, 3) -= 1; }), options);
   CHECK(swapped.verdict == verdict::fail);
   CHECK(swapped.wrong_elements == 2);
   // More wrong rows than the budget lets the oracle look at.
-  auto const all = check_one<T>(t, make_kernel<T>("test.nothing", [](access<T> const&) {}), options);
+  auto const all = check_one<T>(t, make_kernel<T>("test.nothing", [](element_access<T> const&) {}), options);
   CHECK(all.verdict == verdict::fail);
   contains(all.reason, "in 50 wrong rows of 50");
   contains(all.reason, "; 2000 elements untouched");
@@ -500,7 +505,7 @@ TEST_CASE_TEMPLATE("Freivalds sees one wrong element among all and the oracle lo
 }
 
 TEST_CASE("a sampled check sees rows that were never written, also where it does not sample") {
-  auto const row = make_kernel<float>("test.ends", [](access<float> const& x) {
+  auto const row = make_kernel<float>("test.ends", [](element_access<float> const& x) {
     for (std::int64_t const i : {std::int64_t{0}, x.p.m - 1})
       for (std::int64_t j = 0; j < x.p.n; ++j) {
         float sum = 0;
@@ -527,7 +532,7 @@ TEST_CASE("a sampled check says so, looks at tile edges first, and fails on a sa
 
   for (std::int64_t const wrong : {0, 49, 15, 16, 47, 48}) {
     CAPTURE(wrong);
-    auto bad = spoiled([wrong](access<float> const& x) { x.c(wrong, 3) += 1; });
+    auto bad = spoiled([wrong](element_access<float> const& x) { x.c(wrong, 3) += 1; });
     bad.plan = row.plan;
     auto const r = check_one(t, bad, options);
     CHECK(r.verdict == verdict::fail);
@@ -540,7 +545,7 @@ TEST_CASE("peers see a wrong element that sampling misses") {
   auto const t = make_case(50, 40, 30, fill::normal);
   auto peer = harness_test::reversed<float>();
   check_options options{.oracle_budget_f32 = 2.0 * 40 * 30};  // one row
-  auto const bad = spoiled([](access<float> const& x) { x.c(33, 21) += 1; });
+  auto const bad = spoiled([](element_access<float> const& x) { x.c(33, 21) += 1; });
   CHECK(check_one(t, bad, options).verdict == verdict::pass);
   options.peers = {peer};
   CHECK(check_one(t, harness_test::naive<float>(), options).peers == std::vector<std::string>{"test.reversed"});
@@ -550,7 +555,7 @@ TEST_CASE("peers see a wrong element that sampling misses") {
 }
 
 TEST_CASE("a peer that is wrong itself judges nobody") {
-  auto bad = spoiled([](access<float> const& x) { x.c(3, 2) += 1; });
+  auto bad = spoiled([](element_access<float> const& x) { x.c(3, 2) += 1; });
   bad.name = "test.bad_peer";
   auto const r = check_one(make_case(6, 5, 4), harness_test::naive<float>(), {.peers = {bad}});
   CHECK(r.verdict == verdict::pass);

@@ -22,7 +22,7 @@ using harness_test::make_kernel;
 namespace {
 
 template <class T>
-using call = harness_test::access<T>;
+using call = harness_test::element_access<T>;
 
 /// A right kernel, after which `what` may spoil C.
 template <class T, class F>
