@@ -113,8 +113,8 @@ class grower {
         tops.push_back(tree_.add_leaf(set[0]));
         break;
       }
-      // The pivot that splits the set most finely leaves the least to do. A tree has few in a set; what is not a tree may
-      // make every term one, and looking at all of them took minutes.
+      // The pivot that splits the set most finely leaves the least to do. A tree has few in a set; what is not a tree
+      // may make every term one, and looking at all of them took minutes.
       constexpr int most_looked_at = 16;
       int looked_at = 0;
       std::vector<std::int64_t> const* counts = nullptr;
