@@ -118,17 +118,24 @@ bool is_small(operands<T> const& o) {
   return o.k <= 128 && o.m <= most && o.n <= most && o.m * o.n <= 128 * 128 && o.m * o.n * o.k <= most;
 }
 
+/// A tile's work on the operands where they lie; which tile it is stays open.
 template <class T>
-void multiply_small(microkernel<T> const& kernel, operands<T> const& o) {
-  bool const transposed_b = o.b_col != 1;
-  alignas(64) T packed_b[128 * 32];  // (k, nr)
-  row_tiles const tiles(o.m, kernel.mr);
+tile_work<T> tile_in_place(operands<T> const& o) {
   tile_work<T> w;
   w.k = o.k;
   w.a_row = o.a_row, w.a_col = o.a_col;
   w.b_row = o.b_row;
   w.alpha = o.alpha, w.beta = o.beta;
   w.ldc = o.ldc;
+  return w;
+}
+
+template <class T>
+void multiply_small(microkernel<T> const& kernel, operands<T> const& o) {
+  bool const transposed_b = o.b_col != 1;
+  alignas(64) T packed_b[128 * 32];  // (k, nr)
+  row_tiles const tiles(o.m, kernel.mr);
+  auto w = tile_in_place(o);
   for (std::int64_t j = 0; j < o.n; j += kernel.nr) {
     w.cols = std::min(kernel.nr, o.n - j);
     int const width = kernel.width_of(w.cols);
@@ -201,12 +208,7 @@ prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& p) {
   if (!is_small(o)) return {};
   if (o.m > kernel.mr || o.n > kernel.nr || o.b_col != 1)
     return {prepared_tiles<T>::call, std::make_shared<prepared_tiles<T> const>(prepared_tiles<T>{kernel, o})};
-  tile_work<T> w;
-  w.k = o.k;
-  w.a_row = o.a_row, w.a_col = o.a_col;
-  w.b_row = o.b_row;
-  w.alpha = o.alpha, w.beta = o.beta;
-  w.ldc = o.ldc;
+  auto w = tile_in_place(o);
   w.cols = o.n;
   auto const run = kernel.tile(source::in_place, kernel.width_of(o.n), o.m);
   return {prepared_tile<T>::call, std::make_shared<prepared_tile<T> const>(prepared_tile<T>{run, w})};
