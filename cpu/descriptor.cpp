@@ -28,7 +28,7 @@ kernel simd_row(instruction_set const& set, microkernel<T> const& tile, path way
           .unavailable = [&set] { return set.supported() ? std::string() : std::string(set.missing); },
           .refuses = [way](problem const& p) { return refusal(way, p); },
           .run = [&tile, way](problem const& p, execution const& e) { gemm(tile, way, p, e); },
-          .plan = [&tile, way](problem const& p) { return gemm_plan(tile, way, p); },
+          .plan = [&tile, way](problem const& p) { return plan_of(tile, way, p); },
           .cost = {},
           .run_axpy = {}};
 }

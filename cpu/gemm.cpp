@@ -215,7 +215,7 @@ prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& p) {
 }
 
 template <class T>
-plan gemm_plan(microkernel<T> const& kernel, path way, problem const& p) {
+plan plan_of(microkernel<T> const& kernel, path way, problem const& p) {
   if (way == path::dots)
     return {{{.name = "stretch", .m = 0, .n = 0, .k = dots_stretch(operands<T>(p)), .memory = "L2"},
              {.name = "register",
@@ -236,7 +236,7 @@ template void gemm(microkernel<float> const&, path, problem const&, execution co
 template void gemm(microkernel<double> const&, path, problem const&, execution const&);
 template prepared_gemm prepare_tile(microkernel<float> const&, problem const&);
 template prepared_gemm prepare_tile(microkernel<double> const&, problem const&);
-template plan gemm_plan(microkernel<float> const&, path, problem const&);
-template plan gemm_plan(microkernel<double> const&, path, problem const&);
+template plan plan_of(microkernel<float> const&, path, problem const&);
+template plan plan_of(microkernel<double> const&, path, problem const&);
 
 }  // namespace tandem::cpu

@@ -26,13 +26,13 @@ prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& p);
 
 /// The blocks that one thread works on.
 template <class T>
-plan gemm_plan(microkernel<T> const& kernel, path way, problem const& p);
+plan plan_of(microkernel<T> const& kernel, path way, problem const& p);
 
 extern template void gemm(microkernel<float> const&, path, problem const&, execution const&);
 extern template void gemm(microkernel<double> const&, path, problem const&, execution const&);
 extern template prepared_gemm prepare_tile(microkernel<float> const&, problem const&);
 extern template prepared_gemm prepare_tile(microkernel<double> const&, problem const&);
-extern template plan gemm_plan(microkernel<float> const&, path, problem const&);
-extern template plan gemm_plan(microkernel<double> const&, path, problem const&);
+extern template plan plan_of(microkernel<float> const&, path, problem const&);
+extern template plan plan_of(microkernel<double> const&, path, problem const&);
 
 }  // namespace tandem::cpu

@@ -1,8 +1,8 @@
 // Loops around the microkernel, after Goto and van de Geijn (2008), whose other variant this is: a block of B stays in
 // L2, a few panels of A pass through L1, and a row of register tiles goes along the rows of C. Rows are what lies
 // together: a tile of C, of A or of B where it lies touches a page for each of its rows, and going along the rows the
-// pages stay the same. (On a virtual machine, where a miss of the TLB takes two walks, going down the columns of C
-// instead took 12 % of the time of 1000 x 1000 x 1000.)
+// pages stay the same. (On a virtual machine, where a miss of the TLB takes two walks, tiles that went down a C of 1000
+// columns in pages of 4 KiB ran at 88 % of their rate.)
 //
 // Threads share nothing that they write and wait for nobody: each packs what it needs.
 //
@@ -12,6 +12,8 @@
 #include "cpu/panels.hpp"
 
 #include <algorithm>
+
+#include "hwy/cache_control.h"
 
 namespace tandem::cpu {
 namespace {
@@ -121,6 +123,8 @@ void multiply_panels(microkernel<T> const& kernel, operands<T> const& o, tiling 
       }
     }
   }
+  // Stores past the caches are not ordered by the flag that says this part is done.
+  if (t.streaming) hwy::FlushStream();
 }
 
 template std::int64_t packed_a_size<float>(tiling const&);

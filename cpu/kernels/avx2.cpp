@@ -1,7 +1,6 @@
 // AVX2 with FMA: 12 of the 16 registers accumulate, two hold a row of B, two an element of A.
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
 #include "cpu/kernels/microkernel.hpp"
 #include "cpu/kernels/targets.hpp"

@@ -1,7 +1,6 @@
 // x86 without FMA: multiplies and adds round separately. SSSE3 is the oldest target that Highway 1.0 offers.
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
 #include "cpu/kernels/microkernel.hpp"
 #include "cpu/kernels/targets.hpp"

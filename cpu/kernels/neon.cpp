@@ -1,7 +1,6 @@
 // NEON: 24 of the 32 registers accumulate, three hold a row of B, one an element of A.
 #include <cstdint>
 #include <cstring>
-#include <type_traits>
 
 #include "cpu/kernels/microkernel.hpp"
 #include "cpu/kernels/targets.hpp"
