@@ -16,21 +16,65 @@ std::string name(tandem::backend backend, gemm_row const& row) {
                      t.bk != 0 ? fmt::format("x{}", t.bk) : "");
 }
 
-plan plan_of(tiling const& t) {
-  // Without a step in k nothing is kept between the memory and a thread's registers. C stays there throughout.
-  char const* const block_memory = t.bk != 0 ? "shared" : "L2";
-  return {{{.name = "block", .m = t.bm, .n = t.bn, .k = t.bk, .memory = block_memory, .keeps_c = true},
-           {.name = "warp", .m = t.wm, .n = t.wn, .k = t.bk, .memory = block_memory, .keeps_c = true},
-           {.name = "thread", .m = t.tm, .n = t.tn, .k = 1, .memory = "registers", .keeps_c = true}}};
+k_cut cut_of(gemm_row const& row, problem const& p) { return row.cut_k != nullptr ? row.cut_k(p) : k_cut{}; }
+
+// As the tiles lie in C.
+tiling tiling_of(gemm_row const& row, k_cut const& cut) {
+  auto t = row.tiling;
+  if (cut.on_its_side) std::swap(t.bm, t.bn), std::swap(t.wm, t.wn), std::swap(t.tm, t.tn);
+  return t;
 }
 
-// In multiply-adds of one multiprocessor: the blocks of the last round, and a block's elements outside C, count whole,
-// so that a large tile wins only where it fills the machine.
+plan plan_of(gemm_row const& row, problem const& p) {
+  auto const cut = cut_of(row, p);
+  auto const t = tiling_of(row, cut);
+  // Without a step in k nothing is kept between the memory and a thread's registers. C stays there throughout.
+  char const* const block_memory = t.bk != 0 ? "shared" : "L2";
+  plan all{{{.name = "block", .m = t.bm, .n = t.bn, .k = t.bk, .memory = block_memory, .keeps_c = true},
+            {.name = "warp", .m = t.wm, .n = t.wn, .k = t.bk / t.groups, .memory = block_memory, .keeps_c = true},
+            {.name = "thread", .m = t.tm, .n = t.tn, .k = 1, .memory = "registers", .keeps_c = true}}};
+  if (cut.unit != nullptr)
+    all.levels.insert(all.levels.begin(),
+                      {.name = cut.unit, .m = t.bm, .n = t.bn, .k = cut.length, .memory = "L2", .keeps_c = false});
+  return all;
+}
+
+std::string refusal(gemm_row const& row, problem const& p) {
+  constexpr std::int64_t most_tiles = 0x7fffffff;  // blocks in x
+  bool const on_its_side = cut_of(row, p).on_its_side;
+  if (std::int64_t const in_x = on_its_side ? p.m : p.n; in_x / row.tiling.bn >= most_tiles)
+    return fmt::format("{} {} is over 2^31 - 1 tiles", on_its_side ? 'm' : 'n', in_x);
+  if (row.most_elements == 0) return {};
+  auto const of_operand = [&](char const* name, std::int64_t lines, std::int64_t ld, std::int64_t length) {
+    // Not multiplied out, which could overflow.
+    bool const fits = length <= row.most_elements && (lines <= 1 || ld <= (row.most_elements - length) / (lines - 1));
+    return fits ? std::string()
+                : fmt::format("{} spans {} lines of {} elements, ld {}: more than the {} that a texture takes", name,
+                              lines, length, ld, row.most_elements);
+  };
+  auto const why = of_operand("A", p.trans_a ? p.k : p.m, p.lda, p.trans_a ? p.m : p.k);
+  return why.empty() ? of_operand("B", p.trans_b ? p.n : p.k, p.ldb, p.trans_b ? p.k : p.n) : why;
+}
+
+// Microseconds, about (docs/gpu-ladder.md, "Which kernel a call takes"): launches, then multiply-adds or bytes,
+// whichever take longer. The blocks of the last round, and a block's elements outside C, count whole, so that a large
+// tile wins only where it fills the machine; shares of an even size leave no round partly empty.
 double cost(gemm_row const& row, problem const& p, int parallel_blocks) {
-  auto const& t = row.tiling;
-  double const blocks = std::ceil(static_cast<double>(p.m) / t.bm) * std::ceil(static_cast<double>(p.n) / t.bn);
-  double const rounds = std::ceil(blocks / std::max(parallel_blocks, 1));
-  return rounds * t.bm * t.bn * static_cast<double>(p.k) / row.throughput;
+  auto const cut = cut_of(row, p);
+  auto const t = tiling_of(row, cut);
+  double const m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
+  double const size = static_cast<double>(size_of(p.dtype));
+  bool const is_even = cut.unit != nullptr && cut.length == 0;
+  double const slices = cut.unit != nullptr && !is_even ? std::ceil(k / static_cast<double>(cut.length)) : 1;
+  double const blocks = std::ceil(m / t.bm) * std::ceil(n / t.bn) * slices / std::max(parallel_blocks, 1);
+  double const rounds = is_even ? blocks : std::ceil(blocks);
+
+  constexpr double launch = 3, share_start = 5;               // microseconds
+  constexpr double bytes_a_microsecond = 3.5e6;               // an H200's
+  double const rate = p.dtype == dtype::f64 ? 127e3 : 253e3;  // multiply-adds of a multiprocessor in a microsecond
+  double const multiplying = rounds * t.bm * t.bn * (k / slices) / (rate * row.throughput);
+  double const moving = size * (m * k + k * n + m * n * (slices > 1 ? 2 * slices : 1)) / bytes_a_microsecond;
+  return 2 + launch * (cut.unit != nullptr ? 2 : 1) + (is_even ? share_start : 0) + std::max(multiplying, moving);
 }
 
 }  // namespace
@@ -45,12 +89,10 @@ std::vector<kernel> describe(row_table const& table, row_runner const& runner) {
     k.device = runner.device;
     k.flop_budget = std::min(row->flop_budget, runner.flop_budget);
     k.run = [row, run = runner.run](problem const& p, execution const& how) { run(*row, p, how); };
-    k.refuses = [row](problem const& p) {
-      constexpr std::int64_t most_tiles = 0x7fffffff;  // blocks in x
-      return p.n / row->tiling.bn < most_tiles ? std::string() : fmt::format("n {} is over 2^31 - 1 tiles", p.n);
-    };
-    k.plan = [row](problem const&) { return plan_of(row->tiling); };
-    k.cost = [row, blocks = runner.parallel_blocks](problem const& p) { return cost(*row, p, blocks()); };
+    k.refuses = [row](problem const& p) { return refusal(*row, p); };
+    k.plan = [row](problem const& p) { return plan_of(*row, p); };
+    if (row->throughput != 0)
+      k.cost = [row, blocks = runner.parallel_blocks](problem const& p) { return cost(*row, p, blocks()); };
     kernels.push_back(std::move(k));
   }
   for (auto const* row = table.axpy; row != table.axpy + table.axpy_count; ++row) {

@@ -2,6 +2,8 @@
 // can hold it. Nothing inline: some of these compilations use instructions that not every machine has.
 #pragma once
 
+#include <cstdint>
+
 #include <tandem/kernel.hpp>
 
 namespace tandem::gpu {
@@ -11,16 +13,31 @@ struct tiling {
   int bm, bn, bk;
   int wm, wn;
   int tm, tn;
+  int groups = 1;  ///< of a block's threads, each of which sums up its share of every bk steps of k
+};
+
+/// How a row cuts a problem besides its tiling.
+struct k_cut {
+  /// What a block's part of k is called where an element's sum is put together from several blocks'; nullptr where no
+  /// block shares one.
+  char const* unit = nullptr;
+  std::int64_t length = 0;   ///< its steps of k; 0: parts of several tiles, each up to all of k
+  bool on_its_side = false;  ///< the tiles are bn x bm of C
 };
 
 struct gemm_row {
   char const* technique;
   tandem::dtype dtype;
   gpu::tiling tiling;
-  double throughput;  ///< share of the peak multiply-add rate (4096 squares, H200), by which dispatch orders the rows
+  /// Share of the peak multiply-add rate (4096 squares, H200), by which dispatch orders the rows; 0: not measured, and
+  /// dispatch takes the row only when it is named.
+  double throughput;
   double flop_budget;
   /// Enqueues the kernel on operands that it can reach. Throws errc::device if the launch fails.
   void (*launch)(problem const&, CUstream_st*);
+  /// Unset: by its tiling alone.
+  gpu::k_cut (*cut_k)(problem const&) = nullptr;
+  std::int64_t most_elements = 0;  ///< that A or B may span, gaps included; 0: any
 };
 
 struct axpy_row {

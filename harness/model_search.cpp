@@ -85,6 +85,14 @@ std::vector<sum_arithmetic> fitted_model<T>::candidates(precision declared) cons
     out.push_back(x);
     x.addition = addition::fused, x.pairing = pairing::both;
     out.push_back(x);
+    if (model.has_lone_terms()) {
+      x.rounds_lone_terms = true;
+      for (auto const first : {pairing::first_first, pairing::last_first}) {
+        x.pairing = first;
+        out.push_back(x);
+      }
+      x.rounds_lone_terms = false;
+    }
     x.pairing = pairing::first_first;
     for (bool const narrow : {true, false})
       for (auto const addition : {addition::wide, addition::wide_of_rounded}) {

@@ -108,6 +108,7 @@ std::string describe_sums(sum_arithmetic const& x, dtype type, bool has_steps) {
     out = fmt::format("fused steps cut off {} bits below the largest {}, then rounded {}", 24 + x.step.extra_bits,
                       x.step.field_exponents ? "sum of exponents" : "term",
                       x.step.to_nearest ? "to nearest" : "toward zero");
+  if (x.rounds_lone_terms) out += "; a term that is a block by itself rounded first";
   if (x.operands != operand_rounding::none) out += fmt::format("; operands {}", to_string(x.operands));
   return out;
 }
@@ -169,6 +170,26 @@ sum_model<T>::sum_model(sum_tree tree, std::int64_t k) : tree_(std::move(tree)),
   }
   if (panels_ == 1 && !has_steps_)
     if (auto const c = chain_at(tree_, sum)) chain_ = c->order;
+  find_lone_terms(sum);
+}
+
+/// Terms that no further one follows, where they meet C after other panels, are added to blocks or lanes that have been
+/// added up, or are the last of all (below `sum`, the only panel).
+template <element T>
+void sum_model<T>::find_lone_terms(int sum) {
+  std::vector<bool> adds_sums(tree_.nodes().size(), false), goes_on(tree_.nodes().size(), false);
+  for (auto const& o : operations_) {
+    if (o.what == operation::sums) adds_sums[static_cast<std::size_t>(o.to)] = true;
+    if (o.what == operation::term) goes_on[static_cast<std::size_t>(o.x)] = true;
+  }
+  for (auto& o : operations_) {
+    if (o.what == operation::term)
+      o.lone = !goes_on[static_cast<std::size_t>(o.to)] &&
+               (adds_sums[static_cast<std::size_t>(o.x)] || (panels_ == 1 && o.to == sum));
+    else if (o.what == operation::join)
+      o.lone = tree_.at(o.y).leaf >= 0 && panels_ < k_;
+    has_lone_terms_ = has_lone_terms_ || o.lone;
+  }
 }
 
 template <element T>
@@ -260,7 +281,9 @@ T sum_model<T>::evaluate(sum_arithmetic const& x, T const* a, std::int64_t strid
                    : x.pairing == pairing::first_first ? plus_product(product(o.x), o.y)
                                                        : plus_product(product(o.y), o.x);
         break;
-      case operation::term: at(o.to) = plus_product(at(o.x), o.y); break;
+      case operation::term:
+        at(o.to) = o.lone && x.rounds_lone_terms ? at(o.x) + product(o.y) : plus_product(at(o.x), o.y);
+        break;
       case operation::sums: at(o.to) = at(o.x) + at(o.y); break;
       case operation::several: at(o.to) = add_several(o.to, S{0}, -1); break;
       case operation::exact: {
@@ -281,7 +304,8 @@ T sum_model<T>::evaluate(sum_arithmetic const& x, T const* a, std::int64_t strid
           at(o.to) = static_cast<S>(all.hi + all.lo);
         } else if (tree_.at(o.to).children.size() > 2) {
           at(o.to) = add_several(o.to, has_c ? acc : S{0}, o.x);
-        } else if (term >= 0 && has_c && x.pairing != pairing::both && (!scaled_sum || alpha == 1)) {
+        } else if (term >= 0 && has_c && x.pairing != pairing::both && !(o.lone && x.rounds_lone_terms) &&
+                   (!scaled_sum || alpha == 1)) {
           at(o.to) = plus_product(acc, term);
         } else if (x.narrow_sums) {
           auto const sum = static_cast<T>(kahan ? static_cast<S>(kahan_chain()) : value_of(o.y));

@@ -43,6 +43,9 @@ struct sum_arithmetic {
   operand_rounding operands = operand_rounding::none;
   harness::addition addition = addition::fused;
   harness::pairing pairing = pairing::first_first;
+  /// Of fused sums: a stretch of k that is one term, added to what other stretches gave, is rounded as a sum of its
+  /// own. Its tree is that of one more term for the sum before it.
+  bool rounds_lone_terms = false;
   fused_step step = {};
   bool narrow_sums = false;  ///< a wide sum is rounded to the element type before alpha and C
   alpha_place alpha = alpha_place::sum;
@@ -68,6 +71,8 @@ class sum_model {
 
   /// Whether a node adds more than two terms at once.
   bool has_steps() const noexcept { return has_steps_; }
+  /// Whether a term may be a stretch of k by itself.
+  bool has_lone_terms() const noexcept { return has_lone_terms_; }
   /// Whether the whole sum is one chain, which Kahan's method needs.
   bool is_chain() const noexcept { return !chain_.empty(); }
   /// How many sums meet C, one after the other.
@@ -78,7 +83,10 @@ class sum_model {
   struct operation {
     enum { pair, term, sums, several, exact, join } what;
     int to, x, y;  // nodes; for a term its number
+    bool lone = false;
   };
+
+  void find_lone_terms(int sum);
 
   template <class S>
   T evaluate(sum_arithmetic const& x, T const* a, std::int64_t stride_a, T const* b, std::int64_t stride_b, T alpha,
@@ -89,7 +97,7 @@ class sum_model {
   std::vector<operation> operations_;
   std::vector<std::int64_t> chain_;
   std::int64_t panels_ = 0;
-  bool has_steps_ = false;
+  bool has_steps_ = false, has_lone_terms_ = false;
 };
 
 extern template class sum_model<float>;

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <tandem/simt/kernels.hpp>
 
@@ -42,10 +43,12 @@ std::string without_column(std::string const& table, std::size_t dropped) {
   return text;
 }
 
+bool updating() { return std::getenv("TANDEM_UPDATE_GOLDEN") != nullptr; }
+
 // The golden file, after it became this text where that was asked for.
 std::string golden(std::string const& text, std::string const& name) {
   std::string const path = "tests/golden/" + name;
-  if (std::getenv("TANDEM_UPDATE_GOLDEN") != nullptr) std::ofstream(path) << text;
+  if (updating()) std::ofstream(path) << text;
   std::ostringstream file;
   file << std::ifstream(path).rdbuf();
   REQUIRE(!file.str().empty());
@@ -97,9 +100,14 @@ TEST_CASE("tandem count shows each line's accesses, the sums, and what follows f
 // On a machine with a GPU, tests/gpu_counts.sh holds the same file against Nsight Compute.
 TEST_CASE("every kernel's accesses are counted as before") {
   if (!can_count()) return;
-  auto const text = run("count --kernel 'gpu.*' --cases tests/golden/counts.csv --json -");
+  bool const all = tandem::tests::thorough() || updating();
+  auto const text = run(
+      fmt::format("count --kernel 'gpu.*' --cases tests/golden/{} --json -", all ? "counts.csv" : "counts_few.csv"));
   auto const counted = entries_of(text), wanted = entries_of(golden(text, "counts.json"));
-  CHECK(counted.size() == wanted.size());
+  if (all)
+    CHECK(counted.size() == wanted.size());
+  else
+    CHECK(counted.size() >= 50);
   for (auto const& each : counted) {  // clang captures no structured binding
     auto const& name = each.first;
     CAPTURE(name);

@@ -1,5 +1,5 @@
-// Counts of the SIMT executor against Nsight Compute's counters: launches what COUNTS.json counts, one kernel an entry
-// and in its order, and compares the CSV that `ncu` makes of that run with the counts. `tests/gpu_counts.sh` does both.
+// Counts of the SIMT executor against Nsight Compute's counters: launches what COUNTS.json counts, one row an entry and
+// in its order, and compares the CSV that `ncu` makes of that run with the counts. `tests/gpu_counts.sh` does both.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -201,7 +201,20 @@ struct measurements {
       return {};
     }
   }
+  /// Over the launches of one call.
+  std::optional<double> sum(std::size_t first, std::size_t end, std::string const& column) const {
+    double total = 0;
+    for (auto launch = first; launch < end; ++launch) {
+      auto const one = number(launch, column);
+      if (!one) return {};
+      total += *one;
+    }
+    return total;
+  }
 };
+
+// The kernels that one call starts: its technique's, then those that finish what it began.
+std::size_t launches_of(json const& entry) { return entry.value("launches", std::size_t{1}); }
 
 measurements read_measurements(std::string const& path) {
   std::ifstream in(path);
@@ -218,12 +231,12 @@ measurements read_measurements(std::string const& path) {
   return result;
 }
 
-// The kernel's function is called as its technique: a launch too many or too few would shift all that follow.
-void require_same_kernel(std::string const& kernel, std::string const& function) {
-  auto const start = kernel.find('.') + 1;
-  auto const technique = kernel.substr(start, kernel.find('.', start) - start);
-  if (function.find(technique) == std::string::npos)
-    throw std::runtime_error(fmt::format("{} was counted, but {} was measured", kernel, function));
+// The function that was counted must be the one measured: a launch too many or too few would shift all that follow.
+void require_same_kernel(json const& entry, std::string const& measured) {
+  auto const counted = entry.at("sites").at(0).at("kernel").get<std::string>();
+  if (measured.find("::" + counted.substr(0, counted.find('<')) + "<") == std::string::npos)
+    throw std::runtime_error(
+        fmt::format("{} was counted, {}, but {} measured", entry.at("kernel").get<std::string>(), counted, measured));
 }
 
 std::string bounds_text(double least, double most) {
@@ -233,18 +246,21 @@ std::string bounds_text(double least, double most) {
 int compare_all(std::string const& counts_path, std::string const& csv_path) {
   auto const entries = read_counts(counts_path);
   auto const measured = read_measurements(csv_path);
-  if (entries.size() != measured.launches.size())
+  std::size_t launches = 0;
+  for (auto const& entry : entries) launches += launches_of(entry);
+  if (launches != measured.launches.size())
     throw std::runtime_error(
-        fmt::format("{} launches were counted, but {} measured", entries.size(), measured.launches.size()));
+        fmt::format("{} launches were counted, but {} measured", launches, measured.launches.size()));
 
   int equal = 0, explained = 0, wrong = 0;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    auto const& entry = entries[i];
+  std::size_t first = 0;  // of the entry's launches
+  for (auto const& entry : entries) {
     auto const kernel = entry.at("kernel").get<std::string>();
-    require_same_kernel(kernel, measured.cell(i, "Kernel Name"));
+    require_same_kernel(entry, measured.cell(first, "Kernel Name"));
+    auto const end = first + launches_of(entry);
     for (auto const& metric : metrics()) {
       double const least = metric.least(entry.at("counts")), most = metric.most(entry.at("counts"));
-      auto const value = measured.number(i, metric.name);
+      auto const value = measured.sum(first, end, metric.name);
       if (value && least <= *value && *value <= most) {
         ++equal;
         continue;
@@ -259,8 +275,9 @@ int compare_all(std::string const& counts_path, std::string const& csv_path) {
                  entry.at("trans_b").get<std::string>(), metric.name, bounds_text(least, most),
                  value ? fmt::format("{:.0f}", *value) : "nothing", reason.empty() ? "" : fmt::format(" ({})", reason));
     }
+    first = end;
   }
-  fmt::print("{} launches, {} counters each: {} as counted, {} explained, {} wrong\n", entries.size(), metrics().size(),
+  fmt::print("{} launches, {} counters each: {} as counted, {} explained, {} wrong\n", launches, metrics().size(),
              equal, explained, wrong);
   return wrong == 0 ? 0 : 1;
 }

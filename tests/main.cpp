@@ -35,6 +35,8 @@ std::string read_file(std::filesystem::path const& path) {
 
 }  // namespace
 
+bool thorough() { return std::getenv("TANDEM_THOROUGH") != nullptr; }
+
 void skip(std::string const& reason) {
   ++skipped_cases;
   MESSAGE("skipped: ", reason);

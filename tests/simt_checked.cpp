@@ -53,19 +53,28 @@ TEST_CASE("the kernels have no defect on odd shapes") {
   if (auto const why = simt::checked_unavailable(); !why.empty()) return tests::skip(why);
   std::vector<kernel> rows = simt::checked_kernels();
   std::erase_if(rows, [](kernel const& row) { return row.operation() != operation::gemm; });
-  auto const cases = harness::make_cases(harness::read_shapes("shapes/odd.csv"), rows);
+  auto shapes = harness::read_shapes("shapes/odd.csv");
+  for (auto const type : {dtype::f32, dtype::f64})  // blocks of stream_k get parts of two tiles
+    for (bool const trans : {false, true})
+      shapes.push_back({.m = 200, .n = 3, .k = 5000, .dtype = type, .trans_a = trans, .trans_b = !trans});
+  auto cases = harness::make_cases(shapes, rows);
+  if (!tests::thorough()) {  // every seventh, so that types, transposes and sizes keep changing
+    std::vector<harness::test_case> some;
+    for (std::size_t i = 0; i < cases.size(); i += 7) some.push_back(cases[i]);
+    cases = some;
+  }
   auto const results = harness::check_in_processes(cases, rows, 0);
   std::set<std::string> problems;
   for (auto const& r : results)
     if (r.verdict == harness::verdict::pass) problems.insert(to_string(r.test));
   MESSAGE(problems.size(), " problems, ", rows.size(), " kernels");
-  CHECK(problems.size() >= 1000);
+  CHECK(problems.size() >= (tests::thorough() ? 1000 : 100));
   INFO(harness::describe_failures(results));
   for (auto const& s : harness::summarize(results)) {
     CAPTURE(s.kernel);
     CAPTURE(s.reason);
     CHECK(s.verdict == harness::verdict::pass);
-    CHECK(s.passed >= 500);
+    CHECK(s.passed >= (tests::thorough() ? 500 : 50));
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <set>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include <tandem/error.hpp>
+#include <tandem/simt/operations.hpp>
 #include <tandem/simt/session.hpp>
 
 #include "tests/simt/planted.hpp"
@@ -220,6 +222,32 @@ TEST_CASE("operands may be parts of one matrix, the same memory, or one line") {
     CHECK(run(lines, {10, 10, 0, 0, 0, 10, x, x + 150, x + 200}) == 0);
     CHECK(run(lines, {10, 11, 0, 0, 0, 10, x, x + 150, x + 200}) == 1);
   }
+}
+
+TEST_CASE("a workspace is an operand of the session that it is taken in, for as long as it lives") {
+  std::vector<float> const inputs(64, 1.0f);
+  session watched({.operands = {{.name = "A", .data = inputs.data(), .length = 32},
+                                {.name = "B", .data = inputs.data() + 32, .length = 32}}});
+  auto* const c = static_cast<float*>(allocate_workspace(32 * sizeof(float)));
+  auto const add = [&](int columns) {
+    planted::run_add({1, columns, 0, 0, 0, 0, inputs.data(), inputs.data() + 32, c});
+    return watched.findings();
+  };
+  CHECK(std::isnan(c[0]));
+  CHECK(std::isnan(c[31]));
+  CHECK(add(32).empty());
+  CHECK(c[31] == 2);
+  planted::run_add({1, 32, 0, 0, 0, 0, c, inputs.data(), c});  // a later launch reads what an earlier one wrote
+  CHECK(watched.findings().empty());
+  // Two blocks write its first elements.
+  planted::run_add({2, 8, 0, 0, 0, 0, inputs.data(), inputs.data() + 32, c});
+  REQUIRE(watched.findings().size() == 1);
+  CHECK(watched.findings()[0].kind == defect::global_race);
+  CHECK(watched.findings()[0].detail.find("the workspace") != std::string::npos);
+  free_workspace(c);
+  auto const found = add(32);
+  REQUIRE(found.size() == 2);
+  CHECK((found[1].kind == defect::outside_operands || found[1].kind == defect::below_operand));  // near one, or not
 }
 
 TEST_CASE("a session without operands, and one that only counts") {

@@ -19,6 +19,9 @@ bool has_backend(tandem::backend id);
 /// TANDEM_REQUIRE knows it by.
 bool is_there(std::string const& name, std::string const& missing);
 
+/// Whether the environment's TANDEM_THOROUGH asks for what takes minutes (`./run thorough`).
+bool thorough();
+
 /// What a command printed and how it exited.
 struct command_result {
   std::string out;  ///< standard output

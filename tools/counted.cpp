@@ -131,6 +131,7 @@ json to_json(counted const& c) {
           {"alpha", p.alpha},
           {"beta", p.beta},
           {"sampling", c.sampling == simt::sampling::all ? "all" : "classes"},
+          {"launches", n.launches},
           {"blocks", n.blocks},
           {"blocks_run", n.blocks_run},
           {"counts", std::move(counts)},

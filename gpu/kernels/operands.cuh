@@ -37,6 +37,10 @@ gemm_operands<T> operands_of(problem const& p) {
           p.ldc};
 }
 
+/// By which work is dealt out, on any device: so the bits of a result depend on the problem alone. An H100's and
+/// H200's.
+inline constexpr std::int64_t dealt_multiprocessors = 132;
+
 /// How many tiles cover an extent.
 __host__ __device__ constexpr std::int64_t tiles(std::int64_t extent, int tile) { return (extent + tile - 1) / tile; }
 

@@ -3,20 +3,9 @@
 #pragma once
 
 #include "gpu/kernels/operands.cuh"
+#include "gpu/kernels/vector.cuh"
 
 namespace TANDEM_KERNEL_NAMESPACE {
-
-/// The 16 bytes that one shared-memory access of a thread can bring.
-template <class T>
-struct shared_vector;
-template <>
-struct shared_vector<float> {
-  using type = float4;
-};
-template <>
-struct shared_vector<double> {
-  using type = double2;
-};
 
 /// A row of a tile in shared memory has 16 bytes of padding after every 128: threads that read 32 or 64 bytes each,
 /// side by side, then fall into different banks, and so do the steps of k that an operand contiguous in k writes at
@@ -53,7 +42,7 @@ __device__ __forceinline__ void load_tile(T (&smem)[bk][pitch], T const* operand
 /// Reads `count` neighbours of a tile's row, 16 bytes an access.
 template <class T, int count>
 __device__ __forceinline__ void read_fragment(T (&fragment)[count], T const* row, int x) {
-  using vector = typename shared_vector<T>::type;
+  using vector = typename vector_of<T>::type;
   constexpr int width = sizeof(vector) / sizeof(T);
   static_assert(count % width == 0, "whole vectors");
 #pragma unroll

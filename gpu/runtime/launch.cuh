@@ -1,5 +1,5 @@
-// How kernels start on the device, and their dynamic shared memory; with cp.async and textures, all that a kernel file
-// finds besides CUDA's own words. The SIMT executor's side is tandem/simt/words.hpp.
+// How kernels start on the device, and their dynamic shared memory; with cp.async, textures and workspaces, all that a
+// kernel file finds besides CUDA's own words. The SIMT executor's side is tandem/simt/words.hpp.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 #include "gpu/runtime/async.cuh"
 #include "gpu/runtime/check.hpp"
 #include "gpu/runtime/texture.cuh"
+#include "gpu/runtime/workspace.cuh"
 
 namespace TANDEM_KERNEL_NAMESPACE {
 

@@ -145,7 +145,7 @@ counts count_accesses(std::string_view name, problem const& p, sampling blocks) 
     throw error(errc::unsupported,
                 fmt::format("{} computes in {}, not {}", name, to_string(row.dtype), to_string(p.dtype)));
   session_options options{.check = false, .count = true, .operands = operands_of(p)};
-  if (blocks == sampling::classes)
+  if (blocks == sampling::classes && row.cut_k == nullptr)  // one block for each tile of C
     options.sample = [&](index3 grid, index3) { return block_classes(row.tiling, p, grid); };
   session watched(std::move(options));
   row.launch(p, nullptr);

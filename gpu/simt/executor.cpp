@@ -6,6 +6,7 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <memory>
 #include <new>
@@ -16,6 +17,7 @@
 #include <boost/context/detail/fcontext.hpp>
 #include <boost/context/protected_fixedsize_stack.hpp>
 #include <tandem/error.hpp>
+#include <tandem/simt/operations.hpp>
 
 #include "gpu/simt/monitor_events.hpp"
 #include "gpu/simt/sanitizers.hpp"
@@ -174,11 +176,28 @@ class executor {
 
   void* arena() const { return arena_.get(); }
 
+  void* allocate_workspace(std::size_t bytes) {
+    void* const workspace = ::operator new(bytes, workspace_alignment);
+    std::memset(workspace, 0xff, bytes);
+    std::lock_guard const lock(mutex_);
+    if (monitor_ != nullptr) monitor_->add_workspace(workspace, bytes);
+    return workspace;
+  }
+
+  void free_workspace(void* workspace) {
+    {
+      std::lock_guard const lock(mutex_);
+      if (monitor_ != nullptr) monitor_->remove_workspace(workspace);
+    }
+    ::operator delete(workspace, workspace_alignment);
+  }
+
  private:
   struct free_aligned {
     void operator()(void* p) const { ::operator delete(p, arena_alignment); }
   };
   static constexpr std::align_val_t arena_alignment{128};
+  static constexpr std::align_val_t workspace_alignment{256};  // cudaMalloc's
 
   void prepare(kernel_launch const& launch) {
     auto const &grid = launch.grid, &block = launch.block;
@@ -427,6 +446,10 @@ std::uint32_t ballot(std::uint32_t mask, bool predicate) {
 unsigned lane_index() { return the_executor().lane_index(); }
 
 void* dynamic_arena() { return the_executor().arena(); }
+
+void* allocate_workspace(std::size_t bytes) { return the_executor().allocate_workspace(bytes); }
+
+void free_workspace(void* workspace) noexcept { the_executor().free_workspace(workspace); }
 
 std::recursive_mutex& executor_mutex() { return the_executor().mutex(); }
 

@@ -212,6 +212,26 @@ void monitor::end_block() {
 
 void monitor::end_launch() { kernel_ = nullptr; }
 
+void monitor::add_workspace(void const* begin, std::size_t bytes) {
+  region r;
+  r.begin = number(begin);
+  r.bytes = r.line_bytes = r.stride_bytes = bytes;
+  r.name = "the workspace";
+  if (options_.check) r.shadow = simt::shadow(bytes, true);
+  regions_.push_back(std::move(r));
+  ranges_.emplace_back();
+  set_range(regions_.size() - 1);
+}
+
+void monitor::remove_workspace(void const* begin) {
+  auto const found = std::ranges::find_if(regions_.begin() + first_operand, regions_.end(),
+                                          [&](region const& r) { return r.begin == number(begin); });
+  if (found == regions_.end()) return;  // of before the session
+  ranges_.erase(ranges_.begin() + (found - regions_.begin()));
+  regions_.erase(found);
+  region_of_pc_ = {};
+}
+
 bool monitor::is_built_in_variable(std::uintptr_t address) const {
   if (address - number(arguments_) < argument_bytes_) return true;
   for (auto const* index : {&thread_index, &block_index, &block_size, &grid_size})

@@ -46,6 +46,8 @@ class monitor final : public monitor_events {
   void deadlock() override;
   void end_block() override;
   void end_launch() override;
+  void add_workspace(void const* begin, std::size_t bytes) override;
+  void remove_workspace(void const* begin) override;
 
   // The kernel's, while one of its threads runs.
   void enter_block(std::uintptr_t pc) {

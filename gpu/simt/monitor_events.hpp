@@ -45,6 +45,9 @@ class monitor_events {
   virtual void deadlock() = 0;
   virtual void end_block() = 0;
   virtual void end_launch() = 0;
+  /// Memory that launches may read and write from here on, until it is removed.
+  virtual void add_workspace(void const* begin, std::size_t bytes) = 0;
+  virtual void remove_workspace(void const* begin) = 0;
 };
 
 /// Held by whoever launches, for the launch, or by a session for its life.

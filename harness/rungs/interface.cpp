@@ -18,9 +18,20 @@ namespace {
 // Both signs and both sides of 1: scalars have gone through integers, and through tests for 1 and for 0 that took more.
 constexpr std::array alphas{1.0, -1.0, 2.0, 0.7, -2.7, 1e-3};
 constexpr std::array betas{0.0, 1.0, -1.0, 2.0, 0.7, -1.6, 1e-3};
+// alpha and beta; a small one shows only where no large one is beside it.
+constexpr std::array<std::array<double, 2>, 9> extreme_scalars{{{1e-10, 0},
+                                                                {1e-10, 1e-10},
+                                                                {0, 1e-10},
+                                                                {0, -1e-20},
+                                                                {1e-20, -1e-20},
+                                                                {1e10, 0},
+                                                                {1, 1e10},
+                                                                {1e10, -1},
+                                                                {0, 1e15}}};
 
 /// Whether integer data stay exact with this scalar.
-bool is_whole(double x) { return x == std::floor(x); }
+/// Whether integers are exact beside it.
+bool is_small_whole(double x) { return x == std::floor(x) && std::abs(x) <= 2; }
 
 /// An argument that no product can have, beside the ones of a right call.
 struct wrong_argument {
@@ -58,7 +69,7 @@ class interface_rung {
     t.dtype = dtype_of<T>;
     t.m = m, t.n = n, t.k = k;
     t.alpha = alpha, t.beta = beta;
-    t.fill = is_whole(alpha) && is_whole(beta) ? fill::integer : fill::normal;
+    t.fill = is_small_whole(alpha) && is_small_whole(beta) ? fill::integer : fill::normal;
     // Gaps in every second form: an empty operand may have any leading dimension from its tight one on.
     return in_form(t, form, form % 2 == 0 ? gaps{} : gaps{3, 1, 2});
   }
@@ -89,6 +100,11 @@ class interface_rung {
       for (double const alpha : alphas)
         for (double const beta : betas) check(sized(m, n, k, form++ % storage_forms, alpha, beta));
     for (int each = 0; each < storage_forms; ++each) check(sized(17, 21, 9, each, 1, -0.0));
+    // So small or large that a comparison with a tolerance, or a cut-off, takes them for another. Not of a kernel that
+    // may fold alpha into operands of a narrow range.
+    if (x_.kernel().precision != precision::element) return;
+    for (auto const& [alpha, beta] : extreme_scalars)
+      for (auto const& [m, n, k] : sizes) check(sized(m, n, k, form++ % storage_forms, alpha, beta));
   }
 
   /// What becomes of C's bits under C = 1 C. Legal either way: 0 + -0 is 0.

@@ -1,5 +1,5 @@
 // L1: unmapped pages on both sides of every operand, at every alignment and every gap, at the edges of vectors and
-// tiles.
+// tiles; and results too large for a cache.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,20 +27,27 @@ constexpr std::array<std::int64_t, 6> usual_edges{4, 8, 16, 32, 64, 128};
 // What stands beside a size that is tested.
 constexpr std::array<std::int64_t, 10> small_sizes{1, 2, 3, 5, 7, 9, 13, 17, 31, 33};
 
+/// A C of so many MiB: in all ways, or in a few.
+struct large_result {
+  double megabytes;
+  bool often;
+};
+
 /// How much of each part a level tries.
 struct amounts {
   int forms_each = 1;  ///< storage forms of every size, gap and offset; one rotates
   int mixed = 0;       ///< problems drawn at random among all of it
   double flops = 0;    ///< of the largest problem
+  std::vector<large_result> large_results = {};
 };
 
 amounts amounts_of(level l) {
   switch (l) {
-    case level::quick: return {1, 120, 1e6};
-    case level::standard: return {storage_forms, 600, 4e6};
+    case level::quick: return {1, 120, 1e6, {{4.6, false}}};
+    case level::standard: return {storage_forms, 600, 4e6, {{4.6, true}, {20, false}}};
     case level::full: break;
   }
-  return {storage_forms, 4000, 2e7};
+  return {storage_forms, 4000, 2e7, {{4.6, true}, {20, true}, {80, false}}};
 }
 
 enum class place { at_start, at_end, by_seed };
@@ -73,6 +80,7 @@ class memory_rung {
     around_edges();
     alignments();
     widths_of_gaps();
+    whole_lines();
     mixed();
     if (x_.report().calls == 0 || x_.report().failed > 0) return;
     x_.set_summary(fmt::format("nothing outside the operands touched, all of C written; {} calls at {} placements",
@@ -208,6 +216,52 @@ class memory_rung {
             bool const end = turn / 32 % 2 == 1;
             check(end ? at_the_very_end(t) : t, end ? place::at_end : place::at_start);
           }
+  }
+
+  /// A C too large to stay in a cache, whose rows all begin at a cache line: when kernels may write whole lines past
+  /// the caches. Wide, squarish and tall, since threads cut C along its rows, its columns or both. And such whose rows
+  /// nearly do.
+  void whole_lines() {
+    std::uint64_t turn = 0;
+    for (auto const& [megabytes, often] : amount_.large_results) {
+      std::vector<int> counts{4};
+      if (often && x_.kernel().threaded) counts.push_back(1);
+      for (std::int64_t const outer : {12, 1100, 15000}) {
+        auto const inner = static_cast<std::int64_t>(megabytes * 0x1p20 / sizeof(T)) / outer;
+        for (int const threads : counts)
+          for (bool const by_columns : {false, true}) {
+            bool const other = (turn / 2 + turn / 4) % 2 == 1;
+            check_lines(outer, inner, by_columns, other ? lines::ragged : lines::whole, threads, turn++);
+            check_lines(outer, inner, by_columns, other ? lines::askew : lines::shifted, threads, turn++);
+            if (!often) continue;
+            check_lines(outer, inner, by_columns, other ? lines::whole : lines::ragged, threads, turn++);
+            check_lines(outer, inner, by_columns, other ? lines::shifted : lines::askew, threads, turn++);
+          }
+      }
+    }
+  }
+
+  /// Rows of C that begin at a cache line and are an odd number of them, or end inside one; and rows of which all, or
+  /// all but the first, begin inside one.
+  enum class lines { whole, ragged, shifted, askew };
+
+  /// `outer` rows (or columns) of C of about `inner` elements.
+  void check_lines(std::int64_t outer, std::int64_t inner, bool by_columns, lines kind, int threads,
+                   std::uint64_t turn) {
+    constexpr std::int64_t line = 64 / sizeof(T), step = 16 / sizeof(T);
+    auto const length = (inner / line | 1) * line;
+    sizes s{outer, kind == lines::ragged ? length - 5 : length, turn % 5 == 4 ? 40 : 8};
+    if (by_columns) std::swap(s[0], s[1]);
+    // A share of what the kernel takes at once.
+    auto const most_k = x_.kernel().flop_budget / 16 / (2.0 * static_cast<double>(s[0] * s[1]));
+    if (most_k < 1) return;
+    s[2] = static_cast<std::int64_t>(std::min(most_k, static_cast<double>(s[2])));
+    auto t = sized(s, static_cast<int>((turn + turn / 4) % 4) + (by_columns ? 4 : 0), {}, turn);
+    t.ldc = length + (kind == lines::askew ? step : turn / 2 % 3 == 2 ? line : 0);
+    t.offset_c = kind == lines::shifted ? (turn % 4 < 2 ? step : 3) : 0;
+    if (x_.kernel().threaded) t.threads = threads;
+    bool const end = kind == lines::whole && t.ldc == length && turn % 2 == 0;
+    check(end ? at_the_very_end(t) : t, end ? place::at_end : place::at_start);
   }
 
   /// Sizes near edges, forms, gaps, offsets and scalars drawn together: what only a mixture shows.

@@ -1,5 +1,5 @@
-// L9: operands that span more than 2^31 and 2^32 elements, a million rows, columns or terms, and products so large that
-// only Freivalds' check is quick enough.
+// L9: operands that span more than 2^31 and 2^32 elements, a million rows, columns or terms, long sums on several
+// threads, and products so large that only Freivalds' check is quick enough.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,11 +9,13 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "harness/guard.hpp"
 #include "harness/rungs/forms.hpp"
+#include "harness/rungs/problems.hpp"
 #include "harness/rungs/rungs.hpp"
 
 namespace tandem::harness {
@@ -27,6 +29,21 @@ constexpr std::array operand_names{"A", "B", "C"};
 /// apart. With 3 the leading dimension is no 32-bit int.
 constexpr std::array<std::int64_t, 4> lines_apart{200, 33, 9, 3};
 constexpr std::int64_t whole_span = std::int64_t{1} << 33;
+
+/// What stands beside these lines.
+constexpr product_size thin{21, 18, 24}, wide{150, 170, 40}, narrow{5, 3, 400};
+
+/// A sum that a kernel may split among threads, or add up in several rounds. No k is a multiple of anything usual.
+struct long_sum {
+  product_size size;
+  level from;  ///< what is tried at this level and above
+};
+constexpr std::array long_sums_tried{
+    long_sum{{3, 9, 20001}, level::quick},         long_sum{{9, 2, 20011}, level::quick},
+    long_sum{{17, 19, 6007}, level::quick},        long_sum{{1, 1, 50021}, level::quick},
+    long_sum{{40, 37, 20011}, level::standard},    long_sum{{5, 150, 10007}, level::standard},
+    long_sum{{150, 5, 10007}, level::standard},    long_sum{{8, 8, (1 << 21) + 50021}, level::standard},
+    long_sum{{24, 9, (1 << 20) + 7}, level::full}, long_sum{{3, 5, (1 << 22) + 11}, level::full}};
 
 /// An index that comes out of arithmetic in 32 bits, unsigned: of elements, or of bytes.
 struct wrap {
@@ -43,6 +60,7 @@ class scale_rung {
     far_apart();
     long_sides();
     large_products();
+    long_sums();
     if (x_.report().calls == 0 || x_.report().failed > 0) return;
     std::string text = far_ > 0 ? fmt::format("operands across more than 2^32 elements ({} calls)", far_)
                                 : fmt::format("no operand across 2^31 elements: {}", why_not_far_);
@@ -83,21 +101,26 @@ class scale_rung {
     if (x_.kernel().limits.tight) return void(why_not_far_ = "the kernel takes no gaps between rows");
     for (auto const lines : lines_apart)
       for (int form = 0; form < storage_forms; ++form)
-        for (std::size_t operand = 0; operand < 3; ++operand) check_far_apart(operand, form, lines);
-    // More lines than one block takes: the offset of the next block is a product, too.
-    if (!quick())
-      for (auto const lines : more_than_a_block())
-        for (int const form : {0, storage_forms - 1})
-          for (std::size_t operand = 0; operand < 3; ++operand) check_far_apart(operand, form, lines);
+        for (std::size_t operand = 0; operand < 3; ++operand) check_far_apart(operand, form, lines, thin);
+    // More lines than one block or thread takes: the offset of the next one is a product, too. Beside them thin sides,
+    // such as take a product past what is kept for small ones, and a C so narrow that others are kept for it.
+    for (auto const lines : more_than_a_block())
+      for (auto const& beside : {thin, wide, narrow})
+        for (int form = 0; form < storage_forms; ++form) {
+          bool const rarely = quick() || beside == thin;
+          if (rarely && form != 0 && form != storage_forms - 1) continue;
+          for (std::size_t operand = 0; operand < 3; ++operand) check_far_apart(operand, form, lines, beside);
+        }
     // The largest leading dimension of an interface whose integers have 32 bits.
     for (std::size_t operand = 0; operand < 3; ++operand)
-      check_far_apart(operand, static_cast<int>(operand), 5, std::int64_t{0x7fffffff});
+      check_far_apart(operand, static_cast<int>(operand), 5, thin, std::int64_t{0x7fffffff});
     if (far_ == 0 && why_not_far_.empty()) why_not_far_ = "the kernel takes no such leading dimension";
   }
 
   /// Past the blocks that kernels are wont to have, and past every edge of this one's.
   std::set<std::int64_t> more_than_a_block() const {
-    std::set<std::int64_t> out{600, 1100};
+    if (quick()) return {200};
+    std::set<std::int64_t> out{200, 600, 1100};
     if (!x_.kernel().plan) return out;
     for (auto const& level : x_.kernel().plan(canonical(x_.plain(4096, 4096, 4096, fill::integer, 0))).levels)
       for (auto const edge : {level.m, level.n, level.k})
@@ -106,11 +129,12 @@ class scale_rung {
   }
 
   /// Only this operand, so that what is wrong can be said of it.
-  void check_far_apart(std::size_t operand, int form, std::int64_t lines, std::int64_t ld = 0) {
+  void check_far_apart(std::size_t operand, int form, std::int64_t lines, product_size const& beside,
+                       std::int64_t ld = 0) {
     bool const by_columns = (form >> operand & 1) != 0;
     // A is m x k, B k x n, C m x n: which size counts its lines.
     constexpr std::array<std::array<std::size_t, 2>, 3> size_of_lines{{{0, 2}, {2, 1}, {0, 1}}};
-    std::array<std::int64_t, 3> size{21, 18, 24};
+    auto size = beside;
     size[size_of_lines[operand][by_columns ? 1 : 0]] = lines;
     test_case t = x_.adapted(sized(size[0], size[1], size[2], form));
     auto const stored = std::array{storage_a(t), storage_b(t), storage_c(t)}[operand];
@@ -146,6 +170,29 @@ class scale_rung {
     check(sized(1, grid, 2, 7));
   }
 
+  // ---- long sums ----
+
+  /// Each with other numbers of threads, forms and scalars, so that what is done for each part of k shows.
+  void long_sums() {
+    struct turn {
+      int form;
+      double alpha, beta;
+      int threads;
+    };
+    static constexpr std::array turns{turn{0, -1, 2, 4}, turn{5, 2, 0, 3}, turn{2, 1, -1, 0}, turn{7, -1, 1, 1}};
+    for (auto const& sum : long_sums_tried) {
+      if (x_.level() < sum.from) continue;
+      bool const costly = sum.size[2] > 1 << 20;
+      std::size_t const calls = costly ? (x_.level() == level::full ? 2 : 1) : quick() ? 2 : turns.size();
+      for (auto const& how : std::span(turns).first(calls)) {
+        auto t = sized(sum.size[0], sum.size[1], sum.size[2], how.form);
+        t.alpha = how.alpha, t.beta = how.beta;
+        if (x_.kernel().threaded) t.threads = how.threads;
+        check(t);
+      }
+    }
+  }
+
   // ---- large products ----
 
   void large_products() {
@@ -158,7 +205,18 @@ class scale_rung {
       check(sized(edge | 1, std::max<std::int64_t>(1, (edge - 8) | 1), std::max<std::int64_t>(1, (edge + 4) | 1),
                   (5 * i) % storage_forms));
     }
-    if (!quick()) check(sized(2999, 2801, 17, 2));
+    if (quick()) return;
+    check(sized(2999, 2801, 17, 2));
+    // What a fast kernel takes for a product that is worth another algorithm. Integers are small, so that fewer digits
+    // do for them: a permutation must bring every digit of the other operand.
+    double const share = std::min(2.3e9, x_.kernel().flop_budget / 8);
+    if (share < 6e8) return;
+    auto const edge = static_cast<std::int64_t>(std::cbrt(share / 2) * 0.97);
+    for (auto const f : {fill::integer, fill::permutation_a, fill::permutation_b}) {
+      auto t = sized(edge | 1, edge / 8 * 8, (edge + 10) | 1, f == fill::integer ? 0 : 7);
+      t.fill = f;
+      check(t);
+    }
   }
 
   // ---- what a failure looks like ----

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 #include <stdexcept>
 
 #include "tests/mutants/table.hpp"
@@ -140,15 +141,17 @@ std::vector<harness_trial> try_broken_harnesses(std::string const& program, std:
     auto const same = [&](probe const& p) { return p.subject == m.kernel && p.rung == m.rung; };
     if (!m.kernel.empty() && std::ranges::none_of(sound, same)) sound.push_back({m.kernel, m.rung});
   }
-  std::vector<std::vector<probe>> parts(static_cast<std::size_t>(jobs));
-  for (std::size_t i = 0; i < sound.size(); ++i) parts[i % parts.size()].push_back(sound[i]);
-  auto const baseline = run_in_processes(parts.size(), jobs, 1800, [&](std::size_t i) {
-    auto const e = run(command_of(program, folder, {}, parts[i]));
-    return e.code == no_surprise ? std::string() : e.output;
-  });
+  std::set<std::string> tests;
   for (auto const& m : mutants)
-    if (auto const e = m.test.empty() ? ending() : run(command_of_test(m.test, folder, {})); e.code != 0)
-      throw std::runtime_error(fmt::format("test_{} fails with the harness without a bug:\n{}", m.test, e.output));
+    if (!m.test.empty()) tests.insert(m.test);
+  // Each by itself, the tests first, since they take longest: what has to wait for another leaves processors idle.
+  std::vector<std::string> commands;
+  for (auto const& test : tests) commands.push_back(command_of_test(test, folder, {}));
+  for (auto const& p : sound) commands.push_back(command_of(program, folder, {}, {p}));
+  auto const baseline = run_in_processes(commands.size(), jobs, 1800, [&](std::size_t i) {
+    auto const e = run(commands[i]);
+    return e.code == no_surprise ? std::string() : e.output.empty() ? commands[i] : e.output;
+  });
   for (auto const& b : baseline)
     if (!b.error.empty() || !b.output.empty())
       throw std::runtime_error("the harness without a bug is wrong about what is to test it: " + b.output + b.error);

@@ -8,6 +8,10 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
@@ -47,12 +51,38 @@ double limit_of(tandem::harness::level level) {
   return 7200;
 }
 
-void judge_all(selftest_result& r, int jobs) {
-  // Right kernels climb the whole ladder, so they come first.
-  for (bool const right : {true, false})
-    for (auto const& s : r.subjects)
-      for (int i = 0; i < r.seeds; ++i)
-        if (s.is_right() == right) r.trials.push_back({&s, r.how.seed + static_cast<std::uint64_t>(i), {}});
+/// How long the judge took with each kernel the last time, in a file beside the plugins: those that take longest are
+/// begun first, so that none of them is left alone at the end. Nothing but the order depends on it.
+class durations {
+ public:
+  explicit durations(fs::path file) : file_(std::move(file)) {
+    std::ifstream in(file_);
+    std::string id;
+    for (double seconds; in >> seconds >> id;) seconds_[id] = seconds;
+  }
+
+  /// One that is not known may take long, and longest if it has to climb the whole ladder.
+  double of(subject const& s) const {
+    auto const known = seconds_.find(s.id);
+    return known != seconds_.end() ? known->second : s.is_right() ? 1e6 : 1e5;
+  }
+
+  void keep(selftest_result const& r) {
+    for (auto const& t : r.trials) seconds_[t.about->id] = t.result.seconds;
+    std::ofstream out(file_);
+    for (auto const& [id, seconds] : seconds_) out << seconds << ' ' << id << '\n';
+  }
+
+ private:
+  fs::path file_;
+  std::map<std::string, double> seconds_;
+};
+
+void judge_all(selftest_result& r, int jobs, fs::path const& folder) {
+  durations known(folder / "durations.txt");
+  for (auto const& s : r.subjects)
+    for (int i = 0; i < r.seeds; ++i) r.trials.push_back({&s, r.how.seed + static_cast<std::uint64_t>(i), {}});
+  std::ranges::stable_sort(r.trials, std::greater(), [&](trial const& t) { return known.of(*t.about); });
   auto const task = [&](std::size_t i) {
     auto how = r.how;
     if (r.trials[i].about->is_right()) how.level = r.right_level;
@@ -69,6 +99,7 @@ void judge_all(selftest_result& r, int jobs) {
     show_progress(++finished, r.trials.size(), t.about->id);
   };
   run_in_processes(r.trials.size(), jobs, std::max(limit_of(r.how.level), limit_of(r.right_level)), task, done);
+  known.keep(r);
   set_skipped_apart(r);
 }
 
@@ -123,7 +154,7 @@ int selftest(arguments const& o) {
   }
   std::erase_if(r.subjects, [&](subject const& s) { return fnmatch(o.only.c_str(), s.id.c_str(), 0) != 0; });
   if (!o.harness_only) {
-    judge_all(r, jobs);
+    judge_all(r, jobs, folder);
     if (o.today) ask_others(r, jobs);
   }
   if (!o.kernels_only)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #if defined(__SSE2__)
@@ -190,6 +191,38 @@ TEST_CASE("alignment to 32 and to 64 bytes is not to be had for nothing") {
       });
       CHECK_FALSE(climb(needs, memory_rung).passed());
     }
+}
+
+TEST_CASE("a path for results that no cache holds and whose rows are whole cache lines is taken") {
+  // Right but for what `spoil` does to a row of such a C.
+  auto const streaming = [](auto spoil) {
+    return planted<float>("streaming", [spoil](element_access<float> const& x) {
+      multiply_anything(x);
+      bool const whole = reinterpret_cast<std::uintptr_t>(x.p.c) % 64 == 0 && x.p.ldc % 16 == 0;
+      if (whole && x.p.beta == 0 && x.p.m * x.p.n > 1 << 20) spoil(x);
+    });
+  };
+  using access = element_access<float>;
+  CHECK(climb(streaming([](access const&) {}), memory_rung).passed());
+  // One vector of a row whose length is an odd number of them.
+  CHECK_FALSE(climb(streaming([](access const& x) {
+                      if (x.p.n % 32 == 16) x.c(x.p.m - 1, x.p.n - 16) += 1;
+                    }),
+                    memory_rung)
+                  .passed());
+  // The rest of the line in which a row ends.
+  CHECK_FALSE(climb(streaming([](access const& x) {
+                      for (auto j = x.p.n; j < x.p.ldc; ++j) x.pc[j] = 0;
+                    }),
+                    memory_rung)
+                  .passed());
+  for (auto const& [m, n] : {std::pair{1000, 1000}, std::pair{100, 1 << 16}, std::pair{1 << 14, 100}})
+    CHECK_FALSE(climb(streaming([m = m, n = n](access const& x) {
+                        bool const shape = m == n ? std::min(x.p.m, x.p.n) >= m : m < n ? x.p.m < m : x.p.n < n;
+                        if (shape) x.c(0, 0) += 1;
+                      }),
+                      memory_rung)
+                    .passed());
 }
 
 TEST_CASE("a leading dimension that is ignored shows in the gaps") {

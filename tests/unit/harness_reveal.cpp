@@ -115,6 +115,13 @@ TEST_CASE_TEMPLATE("blocks, lanes and splits are told apart", T, float, double) 
   CHECK(blocked.k_blocks == std::vector<std::int64_t>{320, 640, 960});
   CHECK(named(reveal_sums<T>(blocks_of(16), 200)) == "blocks 12 of 16, 1 of 8, each a sequential FMA chain");
 
+  // A block of one term is a product that was rounded, although the tree is that of a chain with one more link.
+  for (std::int64_t const k : {97, 49, 145}) {
+    auto const rest = reveal_sums<T>(blocks_of(48), k, 17, 19);
+    CHECK_MESSAGE(rest.bit_exact(), rest.summary());
+    CHECK(rest.regions[0].sums.find("a term that is a block by itself rounded first") != std::string::npos);
+  }
+
   auto const lanes_of = [](std::int64_t lanes) {
     return summing<T>([lanes](auto& x, auto i, auto j) {
       std::vector<T> sums;
@@ -170,6 +177,10 @@ TEST_CASE("where alpha and beta go is found, too") {
   auto const panels = reveal_sums<float>(per_panel, 100);
   CHECK(named(panels) == "blocks 48, 48, 4, each a sequential FMA chain");
   CHECK(panels.regions[0].epilogue == "fma(alpha, panel, beta c), beta c first, then panel by panel");
+
+  auto const rest = reveal_sums<float>(per_panel, 97);
+  CHECK_MESSAGE(rest.bit_exact(), rest.summary());
+  CHECK(rest.regions[0].epilogue == "fma(alpha, panel, beta c), beta c first, then panel by panel");
 
   auto const into_a = candidate_of(make_kernel<float>("test.into_a", [](harness_test::element_access<float> const& x) {
     for (std::int64_t i = 0; i < x.p.m; ++i)

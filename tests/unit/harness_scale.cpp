@@ -86,6 +86,56 @@ TEST_CASE("indices of 32 bits are caught in each operand, and named") {
   }
 }
 
+TEST_CASE("an offset of 32 bits in what is kept for products with no short side is caught") {
+  for (int operand = 0; operand < 3; ++operand) {
+    CAPTURE(operand);
+    auto kernel = planted<float>("packed", [operand](element_access<float> const& x) {
+      if (x.p.m <= 64 || x.p.n <= 128) return multiply_anything(x);
+      constexpr std::int64_t block = 48;
+      auto const offset = [operand](int which, std::int64_t i, std::int64_t ld) {
+        auto const first = i / block * block * ld;  // of the block of lines
+        return (which == operand ? static_cast<std::int32_t>(first) : first) + i % block * ld;
+      };
+      for (std::int64_t i = 0; i < x.p.m; ++i)
+        for (std::int64_t j = 0; j < x.p.n; ++j) {
+          float sum = 0;
+          for (std::int64_t q = 0; q < x.p.k; ++q)
+            sum += x.pa[x.p.trans_a ? offset(0, q, x.p.lda) + i : offset(0, i, x.p.lda) + q] *
+                   x.pb[x.p.trans_b ? offset(1, j, x.p.ldb) + q : offset(1, q, x.p.ldb) + j];
+          float& c = x.pc[offset(2, i, x.p.ldc) + j];
+          c = x.p.beta == 0 ? x.alpha() * sum : x.alpha() * sum + x.beta() * c;
+        }
+    });
+    kernel.flop_budget = 2e7;
+    CHECK_FALSE(climb(kernel, scale).passed());
+  }
+}
+
+TEST_CASE("long sums whose length is a multiple of nothing are split among several threads") {
+  constexpr std::int64_t panel = 16;
+  auto const splitting = [](auto last_panel) {
+    candidate out;
+    out.name = "split";
+    out.dtype = tandem::dtype::f32;
+    out.threaded = true;
+    out.flop_budget = 2e6;
+    out.run = [last_panel](gemm_call const& call) {
+      auto p = canonical(call.test);
+      bool const turned = call.test.layout_c == tandem::layout::col_major;
+      p.a = turned ? call.b : call.a, p.b = turned ? call.a : call.b, p.c = call.c;
+      element_access<float> const x{p};
+      if (call.threads < 2 || p.k < 4096) return multiply_anything(x), 0;
+      for (std::int64_t i = 0; i < p.m; ++i)
+        for (std::int64_t j = 0; j < p.n; ++j) x.store(i, j, x.dot(i, j, last_panel(p.k)));
+      return 0;
+    };
+    return out;
+  };
+  CHECK(climb(splitting([](std::int64_t k) { return k; }), scale).passed());
+  CHECK_FALSE(climb(splitting([](std::int64_t k) { return k / panel * panel; }), scale).passed());
+  CHECK_FALSE(climb(splitting([](std::int64_t k) { return (k + panel - 1) / panel * panel; }), scale).passed());
+}
+
 TEST_CASE("a write far outside is found although the pages there were never written") {
   auto kernel = planted<float>("stray", [](element_access<float> const& x) {
     multiply_anything(x);

@@ -18,7 +18,7 @@ std::int64_t run_and_compare(tandem::kernel const& row, shape const& s) {
   host_problem<T> const before(s);
   auto after = before;
   row.run(after.canonical(), {});
-  return wrong_elements(before, after.c);
+  return wrong_elements(before, after.c, is_one_chain(row, after.canonical()));
 }
 
 std::int64_t run_and_compare(tandem::kernel const& row, shape const& s) {
@@ -57,7 +57,7 @@ bool axpy_is_right(tandem::kernel const& row, std::int64_t n, std::int64_t strid
 
 TEST_SUITE_BEGIN("simt");
 
-TEST_CASE("every row computes the one chain of fused multiply-adds, and writes nothing else") {
+TEST_CASE("every row computes its chains of fused multiply-adds, and writes nothing else") {
   for (auto const& row : tandem::simt::descriptor().kernels)
     if (row.run)
       for (auto const& s : odd_shapes(row)) {
@@ -65,6 +65,72 @@ TEST_CASE("every row computes the one chain of fused multiply-adds, and writes n
         CAPTURE(describe(s));
         CHECK(run_and_compare(row, s) == 0);
       }
+}
+
+TEST_CASE("k is cut into slices of whole chunks where C has few tiles, and nowhere else") {
+  int cut = 0;
+  for (auto const& row : tandem::simt::descriptor().kernels) {
+    if (row.technique() != "split_k" && row.technique() != "skinny") continue;
+    CAPTURE(row.name);
+    tandem::problem p;
+    p.dtype = row.dtype;
+    p.m = 1, p.n = 1, p.k = 1;
+    auto const block = row.plan(p).levels.front();
+    CHECK(block.name == "block");
+    p.k = 1000 * block.k + 1;
+    auto const slice = row.plan(p).levels.front();
+    CHECK(slice.name == "slice");
+    CHECK_FALSE(slice.keeps_c);
+    CHECK(slice.k % block.k == 0);
+    auto const slices = (p.k + slice.k - 1) / slice.k;
+    CHECK(slices > 200);
+    CHECK(slices <= 264);
+    p.m = p.n = 8192;
+    CHECK(row.plan(p).levels.front().name == "block");
+    ++cut;
+  }
+  CHECK(cut == 6);
+}
+
+TEST_CASE("shares of the chunks begin and end anywhere in tiles") {
+  int rows = 0;
+  for (auto const& row : tandem::simt::descriptor().kernels)
+    for (auto const& s : row.run ? wide_shapes(row) : std::vector<shape>()) {
+      CAPTURE(row.name);
+      CAPTURE(describe(s));
+      CHECK(run_and_compare(row, s) == 0);
+      ++rows;
+    }
+  CHECK(rows == 4);
+}
+
+TEST_CASE("operands that no texture takes are refused, with their sizes") {
+  auto const& row = find("simt.maxas_64.f32.64x64x8");
+  constexpr std::int64_t most = (std::int64_t{1} << 27) - 128;
+  tandem::problem p;
+  p.m = 4, p.n = 4, p.k = 4;
+  p.lda = (most - 4) / 3, p.ldb = 4, p.ldc = 4;
+  CHECK(row.refuses(p).empty());
+  ++p.lda;
+  CHECK(row.refuses(p) == "A spans 4 lines of 4 elements, ld 44739199: more than the 134217600 that a texture takes");
+  p.lda = 4, p.ldb = std::int64_t{1} << 62, p.trans_b = true;
+  CHECK(row.refuses(p).starts_with("B spans 4 lines of 4 elements, ld 4611686018427387904: "));
+  p.n = 1;  // one line, whatever is between lines
+  CHECK(row.refuses(p).empty());
+  p.k = most + 1;
+  CHECK_FALSE(row.refuses(p).empty());
+  CHECK(find("simt.stream_k.f32.128x128x16").refuses(p).empty());
+}
+
+TEST_CASE("where n is the smaller, the tiles of skinny lie on their side") {
+  auto const& row = find("simt.skinny.f32.16x128x64");
+  tandem::problem p;
+  p.m = 16, p.n = 300, p.k = 10;
+  CHECK(row.plan(p).levels.front().m == 16);
+  CHECK(row.plan(p).levels.front().n == 128);
+  std::swap(p.m, p.n);
+  CHECK(row.plan(p).levels.front().m == 128);
+  CHECK(row.plan(p).levels.front().n == 16);
 }
 
 TEST_CASE("more tiles in y than a grid takes") {

@@ -29,6 +29,12 @@ struct linear_texture_data {
 /// Element i, or zeros where i is not below the count. `bytes` is the element's size.
 void fetch_texture(linear_texture_data const& texture, std::int64_t i, unsigned bytes, void* to);
 
+/// Memory for the launches of one call, as gpu/runtime/workspace.hpp has it on the device: every byte 0xff, so that a
+/// number that is read before it is written is NaN. A session of this thread takes it for an operand. Throws
+/// std::bad_alloc.
+void* allocate_workspace(std::size_t bytes);
+void free_workspace(void* workspace) noexcept;
+
 /// 32 pointers, one for each lane, by which the lanes of the running thread's warp find what the others have; they stay
 /// as they are while the warp waits.
 void const** warp_pointers();

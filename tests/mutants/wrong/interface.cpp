@@ -1,4 +1,7 @@
 // Wrong functions with CBLAS's signature: their products are right, what surrounds them is not.
+#include <algorithm>
+#include <type_traits>
+
 #include "tests/mutants/cblas.hpp"
 
 namespace tandem::mutants {
@@ -41,6 +44,30 @@ collection contents() {
         if (x.has_product() || x.beta == 0) x.run();
       },
       "nn:3x4x5:alpha=0:beta=-1");
+  add_cblas(
+      all, "wrong.cblas.strict_lda", "takes an A of fewer columns than rows for one with a wrong lda, and returns",
+      [](auto const& x) {
+        if (x.lda >= std::max(x.m, x.k)) x.run();
+      },
+      "nn:9x4x3");
+  add_cblas(
+      all, "wrong.cblas.int_of_bytes", "multiplies B's row, leading dimension and element size in 32 bits",
+      [](auto const& x) {
+        using T = std::remove_cvref_t<decltype(x.alpha)>;
+        if (x.trans_b || !x.has_product() || x.empty()) return x.run();
+        for (std::ptrdiff_t i = 0; i < x.m; ++i)
+          for (std::ptrdiff_t j = 0; j < x.n; ++j) {
+            T sum = 0;
+            for (std::ptrdiff_t q = 0; q < x.k; ++q) {
+              auto const bytes = static_cast<unsigned>(q) * static_cast<unsigned>(x.ldb) * unsigned{sizeof(T)};
+              sum +=
+                  x.a[x.trans_a ? q * x.lda + i : i * x.lda + q] * x.b[bytes / sizeof(T) + static_cast<std::size_t>(j)];
+            }
+            T& c = x.c[i * x.ldc + j];
+            c = x.beta == 0 ? x.alpha * sum : x.alpha * sum + x.beta * c;
+          }
+      },
+      "nn:2x3x5:ldb=400000000");
   return all;
 }
 

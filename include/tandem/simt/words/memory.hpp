@@ -1,7 +1,8 @@
-// Ways to memory besides plain loads and stores: cached loads, cp.async, textures, dynamic shared memory.
+// Ways to memory besides plain loads and stores: cached loads, cp.async, textures, workspaces, dynamic shared memory.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include <tandem/simt/operations.hpp>
@@ -74,6 +75,23 @@ __forceinline__ T fetch_element(cudaTextureObject_t texture, int i) {
     return tex1Dfetch<T>(texture, i);
   }
 }
+
+/// Memory for `count` elements that the launches of this thread use while it lives. None for a count of 0.
+template <class T>
+class workspace {
+ public:
+  workspace(std::int64_t count, CUstream_st*)
+      : data_(count == 0 ? nullptr : simt::allocate_workspace(static_cast<std::size_t>(count) * sizeof(T))) {}
+  ~workspace() {
+    if (data_ != nullptr) simt::free_workspace(data_);
+  }
+  workspace(workspace const&) = delete;
+  workspace& operator=(workspace const&) = delete;
+  T* data() const { return static_cast<T*>(data_); }
+
+ private:
+  void* data_;
+};
 
 template <class T>
 T* dynamic_shared() {

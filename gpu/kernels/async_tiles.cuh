@@ -1,0 +1,87 @@
+// An operand's tiles on their way to shared memory by cp.async, for a kernel that runs through many tiles of C: an
+// operand contiguous in k is transposed, an element a copy, whatever its alignment; the other kind goes by 16 bytes
+// where it can.
+#pragma once
+
+#include "gpu/kernels/operands.cuh"
+#include "gpu/kernels/vector.cuh"
+
+namespace TANDEM_KERNEL_NAMESPACE {
+
+/// How tiles of bk steps of k with bx elements each lie in shared memory: a step of k is a line. Padded where elements
+/// of one line of memory go to different steps, so that they fall into different banks.
+template <class T, int bx, int bk, bool contiguous_in_k>
+struct async_layout {
+  static constexpr int pitch = contiguous_in_k ? bx + vector_width<T> : bx;
+  static constexpr int size = bk * pitch;
+};
+
+/// A thread's copies of an operand's tiles: the same places of each tile. The other operand's have the same steps of k.
+template <class T, int bx, int bk, int threads, bool contiguous_in_k, bool vectors>
+class async_tiles {
+  static constexpr int width = vectors && !contiguous_in_k ? vector_width<T> : 1, bytes = width * int{sizeof(T)};
+  static constexpr int line = (contiguous_in_k ? bk : bx) / width;  // copies side by side in memory
+  static constexpr int lines = contiguous_in_k ? bx : bk;
+  static constexpr int copies = line * lines / threads;
+  static_assert(threads % line == 0 || line % threads == 0, "a thread's copies stand in columns, or in rows");
+  static_assert(line * lines % threads == 0, "every thread makes as many");
+  // A thread's first place in a tile: along a line, and which line.
+  __device__ static int along() { return static_cast<int>(threadIdx.x) % line * width; }
+  __device__ static int across() { return static_cast<int>(threadIdx.x) / line; }
+  // How far a thread's i-th copy lies from its first.
+  __device__ static constexpr int along(int i) { return i * threads % line * width; }
+  __device__ static constexpr int across(int i) { return i * threads / line; }
+
+ public:
+  using layout = async_layout<T, bx, bk, contiguous_in_k>;
+
+  __device__ async_tiles(T const* operand, std::int64_t ld, std::int64_t extent)
+      : operand_(operand),
+        ld_(ld),
+        extent_(extent),
+        to_(contiguous_in_k ? along() * layout::pitch + across() : across() * layout::pitch + along()) {}
+
+  /// The next tile is that at x0, p0.
+  __device__ __forceinline__ void move_to(std::int64_t x0, std::int64_t p0) {
+    inside_ = static_cast<int>(min(max(extent_ - x0, std::int64_t{0}), std::int64_t{bx}));
+    from_ = operand_ + (contiguous_in_k ? (x0 + across()) * ld_ + p0 + along() : (p0 + across()) * ld_ + x0 + along());
+  }
+
+  /// All bx elements of the tiles here are inside the operand.
+  __device__ bool whole() const { return inside_ == bx; }
+
+  /// Starts to copy a tile that is whole and has all bk steps.
+  __device__ __forceinline__ void copy_whole(T* smem) {
+#pragma unroll
+    for (int i = 0; i < copies; ++i) copy_async<bytes>(smem + to_ + to(i), from_ + from(i));
+    advance();
+  }
+
+  /// The same where only `steps` steps are there, with 0 outside the operand. Nothing outside it is read.
+  __device__ __forceinline__ void copy_part(T* smem, int steps) {
+#pragma unroll
+    for (int i = 0; i < copies; ++i) {
+      int const line_left = (contiguous_in_k ? steps : inside_) - along() - along(i);
+      int const lines_left = (contiguous_in_k ? inside_ : steps) - across() - across(i);
+      int const count = lines_left > 0 ? min(max(line_left, 0), width) : 0;
+      copy_async<bytes>(smem + to_ + to(i), count > 0 ? from_ + from(i) : operand_, count * int{sizeof(T)});
+    }
+    advance();
+  }
+
+ private:
+  __device__ static constexpr int to(int i) {
+    return contiguous_in_k ? along(i) * layout::pitch + across(i) : across(i) * layout::pitch + along(i);
+  }
+  __device__ __forceinline__ std::int64_t from(int i) const { return across(i) * ld_ + along(i); }
+
+  __device__ __forceinline__ void advance() { from_ += contiguous_in_k ? std::int64_t{bk} : bk * ld_; }
+
+  T const* operand_;
+  std::int64_t ld_, extent_;
+  int to_;
+  int inside_ = 0;
+  T const* from_ = nullptr;
+};
+
+}  // namespace TANDEM_KERNEL_NAMESPACE

@@ -1,0 +1,119 @@
+// k cut into slices, each of which a block of its own sums up: how many there are, what a block does with its slice,
+// and the kernel that adds the slices' products up, in their order, whatever blocks finished first.
+#pragma once
+
+#include "gpu/kernels/block_product.cuh"
+
+namespace TANDEM_KERNEL_NAMESPACE {
+
+/// Steps of k in a slice, a multiple of the tiling's chunk: of the numbers of slices that fill one to four rounds of
+/// blocks, or one slice, that which takes the fewest chunk times; a block takes two besides its chunks, to fill its
+/// pipeline and to write its tile, and adding up the slices takes four. k itself where one slice is best.
+template <class Tiling>
+constexpr std::int64_t slice_length(std::int64_t m, std::int64_t n, std::int64_t k) {
+  constexpr std::int64_t at_once = dealt_multiprocessors * Tiling::blocks, most_rounds = 4;
+  std::int64_t const c_tiles = tiles(m, Tiling::bm) * tiles(n, Tiling::bn), chunks = tiles(k, Tiling::bk);
+  if (c_tiles == 0 || chunks < 2) return k;
+  auto const rounds = [&](std::int64_t blocks) { return (blocks + at_once - 1) / at_once; };
+  std::int64_t best = chunks, least = rounds(c_tiles) * (chunks + 2);
+  for (std::int64_t round = 1; round <= most_rounds; ++round) {
+    std::int64_t const wanted = round * at_once / c_tiles;
+    if (wanted < 2) continue;
+    std::int64_t const length = (chunks + wanted - 1) / wanted, slices = (chunks + length - 1) / length;
+    std::int64_t const time = rounds(c_tiles * slices) * (length + 2) + 4;
+    if (time < least) best = length, least = time;
+  }
+  return best == chunks ? k : best * Tiling::bk;
+}
+
+template <class Tiling>
+gpu::k_cut cut_into_slices(std::int64_t m, std::int64_t n, std::int64_t k, bool on_its_side) {
+  auto const length = on_its_side ? slice_length<Tiling>(n, m, k) : slice_length<Tiling>(m, n, k);
+  return {.unit = length < k ? "slice" : nullptr, .length = length, .on_its_side = on_its_side};
+}
+
+/// A product whose k is cut. The operands are those that the kernel sees: with C on its side, A and B change places.
+template <class T>
+struct sliced_product {
+  gemm_operands<T> g;
+  bool on_its_side;     // g.c is the transpose of a row-major matrix
+  bool wide_a, wide_b;  // copies of 16 bytes can read them
+  std::int64_t slice;   // steps of k
+  T* partials;          // (slices, C's rows, C's columns); nullptr: one slice, which writes C
+};
+
+/// What each block of a grid of tiles (x: n, y: m, stepped over) and slices (z) does.
+template <class Tiling, bool trans_a, bool trans_b>
+__device__ __forceinline__ void multiply_slice(sliced_product<typename Tiling::element> const& s) {
+  using T = typename Tiling::element;
+  auto const& g = s.g;
+  std::int64_t const p0 = blockIdx.z * s.slice, p1 = min(p0 + s.slice, g.k);
+  std::int64_t const j0 = std::int64_t{blockIdx.x} * Tiling::bn;
+  for (std::int64_t tile = blockIdx.y; tile < tiles(g.m, Tiling::bm); tile += gridDim.y) {
+    std::int64_t const i0 = tile * Tiling::bm;
+    auto const write = [&](int i, int j, T sum) {
+      std::int64_t const row = s.on_its_side ? j0 + j : i0 + i, col = s.on_its_side ? i0 + i : j0 + j;
+      if (s.partials == nullptr)
+        write_result(g.c[row * g.ldc + col], g.alpha, sum, g.beta);
+      else
+        s.partials[blockIdx.z * g.m * g.n + row * (s.on_its_side ? g.m : g.n) + col] = sum;
+    };
+    block_product<Tiling, trans_a, trans_b>(g, s.wide_a, s.wide_b, i0, j0, p0, p1, s.on_its_side, write);
+  }
+}
+
+/// C = alpha sum + beta C, where the sum's element is `lanes` sums, each of every lanes-th slice, in order: 32 elements
+/// a block, so that a small C keeps many multiprocessors at it.
+template <class T, int lanes>
+__global__ void __launch_bounds__(32 * lanes) sum_slices(gemm_operands<T> g, T const* partials, int slices) {
+  __shared__ T sums[lanes][32];
+  int const x = static_cast<int>(threadIdx.x), lane = static_cast<int>(threadIdx.y);
+  std::int64_t const elements = g.m * g.n;
+  std::int64_t const at = std::int64_t{blockIdx.x} * 32 + x;
+  T sum = 0;
+  if (at < elements) {
+#pragma unroll 8
+    for (int s = lane; s < slices; s += lanes) sum += partials[s * elements + at];
+  }
+  sums[lane][x] = sum;
+  __syncthreads();
+  if (lane != 0 || at >= elements) return;
+#pragma unroll
+  for (int other = 1; other < lanes; ++other) sum += sums[other][x];
+  write_result(g.c[at / g.n * g.ldc + at % g.n], g.alpha, sum, g.beta);
+}
+
+/// Runs `kernel`, which is multiply_slice of the operands, and adds up.
+template <class Tiling>
+void launch_sliced(problem const& p, bool on_its_side, CUstream_st* stream,
+                   void (*nn)(sliced_product<typename Tiling::element>),
+                   void (*nt)(sliced_product<typename Tiling::element>),
+                   void (*tn)(sliced_product<typename Tiling::element>),
+                   void (*tt)(sliced_product<typename Tiling::element>)) {
+  using T = typename Tiling::element;
+  auto const whole = operands_of<T>(p);
+  bool trans_a = p.trans_a, trans_b = p.trans_b;
+  sliced_product<T> s{whole, on_its_side, false, false, 0, nullptr};
+  if (on_its_side) {  // C^T = op(B)^T op(A)^T
+    s.g.m = whole.n, s.g.n = whole.m;
+    s.g.a = whole.b, s.g.lda = whole.ldb, s.g.b = whole.a, s.g.ldb = whole.lda;
+    trans_a = !p.trans_b, trans_b = !p.trans_a;
+  }
+  s.wide_a = is_wide(s.g.a, s.g.lda, trans_a ? s.g.k : s.g.m);
+  s.wide_b = is_wide(s.g.b, s.g.ldb, trans_b ? s.g.n : s.g.k);
+  s.slice = slice_length<Tiling>(s.g.m, s.g.n, s.g.k);
+  std::int64_t const slices = (s.g.k + s.slice - 1) / s.slice;
+
+  workspace<T> const partials(slices == 1 ? 0 : slices * p.m * p.n, stream);
+  s.partials = partials.data();
+  auto grid = tile_grid(s.g.m, s.g.n, Tiling::bm, Tiling::bn);
+  grid.z = static_cast<unsigned>(slices);
+  launch(by_transposes(trans_a, trans_b, nn, nt, tn, tt), grid, dim3(Tiling::threads),
+         Tiling::shared_bytes(trans_a, trans_b), stream, s);
+  if (slices == 1) return;
+  constexpr int lanes = 8;
+  launch(sum_slices<T, lanes>, dim3(static_cast<unsigned>(tiles(p.m * p.n, 32))), dim3(32, lanes), 0, stream, whole,
+         partials.data(), static_cast<int>(slices));
+}
+
+}  // namespace TANDEM_KERNEL_NAMESPACE

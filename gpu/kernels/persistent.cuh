@@ -1,0 +1,278 @@
+// Removes the last round of blocks, which leaves multiprocessors idle: a block stays on its multiprocessor and runs
+// through tiles of C and, at last, an even share of the steps of k of the tiles left over. Besides, what alpha scales
+// before it is stored leaves the accumulators where the multiply-adds like them: stored as they are, four at a time,
+// they would stand side by side, and half of the multiply-adds find their three operands in one bank of registers.
+#pragma once
+
+#include "gpu/kernels/align.cuh"
+#include "gpu/kernels/async_tiles.cuh"
+#include "gpu/kernels/forms.cuh"
+#include "gpu/kernels/shares.cuh"
+#include "gpu/kernels/thread_elements.cuh"
+
+namespace TANDEM_KERNEL_NAMESPACE {
+
+/// A block of warps_m x warps_n warps, each of 4 x 8 lanes with tm x tn elements of C; `stages` chunks of bk steps of k
+/// in shared memory; `blocks` of them on a multiprocessor.
+template <class T, int warps_m, int warps_n, int bk_, int tm_, int tn_, int stages_, int blocks_>
+struct persistent_tiling {
+  using element = T;
+  static constexpr int lanes_m = 4, lanes_n = 8;
+  static constexpr int tm = tm_, tn = tn_, wm = lanes_m * tm, wn = lanes_n * tn;
+  static constexpr int bm = warps_m * wm, bn = warps_n * wn, bk = bk_;
+  static constexpr int stages = stages_, blocks = blocks_, threads = 32 * warps_m * warps_n;
+  static constexpr int group = 8;  // rows of tiles that are computed at about the same time
+
+  template <bool contiguous_in_k>
+  using layout_a = async_layout<T, bm, bk, contiguous_in_k>;
+  template <bool contiguous_in_k>
+  using layout_b = async_layout<T, bn, bk, contiguous_in_k>;
+
+  static constexpr std::size_t shared_bytes(bool trans_a, bool trans_b) {
+    return stages * sizeof(T) *
+           static_cast<std::size_t>((trans_a ? layout_a<false>::size : layout_a<true>::size) +
+                                    (trans_b ? layout_b<true>::size : layout_b<false>::size));
+  }
+
+  static_assert(bk % 2 == 0, "fragments alternate between two sets of registers");
+  // A warp's rows of C, lanes_m vectors of them, on their way to lines that do not begin at multiples of 16 bytes.
+  static constexpr int rows_at_once = lanes_m * vector_width<T>;
+
+  static_assert(stages >= 3, "a chunk in use, one that has come, and others on their way");
+  static_assert(warps_m * warps_n * rows_at_once * wn <= stages * bk * (bm + bn), "C's rows fit where the chunks were");
+};
+
+/// Lanes in pairs: i and i^1 read the same columns, i and i^2 the same rows, which halves the passes of their 16-byte
+/// loads over shared memory.
+template <class tiling>
+__device__ __forceinline__ auto place_in_tile() {
+  using T = typename tiling::element;
+  constexpr int width = vector_width<T>, warps_m = tiling::bm / tiling::wm;
+  int const warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  int const lane_m = lane % 2 + lane / 2 / tiling::lanes_n * 2, lane_n = lane / 2 % tiling::lanes_n;
+  return thread_place<T, tiling::lanes_m * width, tiling::lanes_n * width>{
+      warp % warps_m * tiling::wm + lane_m * width, warp / warps_m * tiling::wn + lane_n * width};
+}
+
+/// As read_fragment, from a line of the tile.
+template <int step, class T, int count>
+__device__ __forceinline__ void read_line(T (&fragment)[count], T const* line) {
+  constexpr int width = vector_width<T>;
+#pragma unroll
+  for (int i = 0; i < count / width; ++i) load_vector(&fragment[i * width], line + i * step);
+}
+
+/// Along a row and back along the next, so that neighbouring multiply-adds share an operand.
+template <class T, int tm, int tn>
+__device__ __forceinline__ void add_outer_product_in_turns(T (&acc)[tm][tn], T const (&a)[tm], T const (&b)[tn]) {
+#pragma unroll
+  for (int i = 0; i < tm; ++i)
+#pragma unroll
+    for (int x = 0; x < tn; ++x) {
+      int const j = i % 2 == 0 ? x : tn - 1 - x;
+      acc[i][j] = fma(a[i], b[j], acc[i][j]);
+    }
+}
+
+/// Adds the products of `steps` steps of k, chunk by chunk, `stages` - 1 of them on their way. `whole`: they are whole
+/// chunks of a tile inside C, as many as there are stages or more.
+template <class tiling, bool whole, class Tiles_a, class Tiles_b, class Place, class T>
+__device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* smem_a, T* smem_b, Tiles_a& a_tiles,
+                                           Tiles_b& b_tiles, std::int64_t steps, Place const& place) {
+  constexpr int bk = tiling::bk, stages = tiling::stages, tm = tiling::tm, tn = tiling::tn;
+  constexpr int pitch_a = Tiles_a::layout::pitch, size_a = Tiles_a::layout::size;
+  constexpr int pitch_b = Tiles_b::layout::pitch, size_b = Tiles_b::layout::size;
+  int const chunks = static_cast<int>((steps + bk - 1) / bk);
+  int to_copy = chunks;
+  auto const copy_chunk = [&](int stage) {
+    if constexpr (whole) {
+      if (to_copy > 0) {
+        a_tiles.copy_whole(smem_a + stage * size_a);
+        b_tiles.copy_whole(smem_b + stage * size_b);
+      }
+    } else {  // also past the last one, so that what is read ahead has been written
+      int const left =
+          static_cast<int>(max(min(steps - std::int64_t{chunks - to_copy} * bk, std::int64_t{bk}), std::int64_t{0}));
+      a_tiles.copy_part(smem_a + stage * size_a, left);
+      b_tiles.copy_part(smem_b + stage * size_b, left);
+    }
+    --to_copy;
+    commit_async();
+  };
+  __syncthreads();  // others may still read what was there before
+  for (int stage = 0; stage < stages - 1; ++stage) copy_chunk(stage);
+  wait_async<stages - 2>();
+  __syncthreads();
+
+  T a[2][tm], b[2][tn];  // (2, tm), (2, tn): of a step of k, and of the next
+  T const* line_a = smem_a + place.row;
+  T const* line_b = smem_b + place.col;
+  read_line<Place::row_step>(a[0], line_a);
+  read_line<Place::col_step>(b[0], line_b);
+  int stage = 0, free_stage = stages - 1;
+#pragma unroll 1
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    copy_chunk(free_stage);
+#pragma unroll
+    for (int p = 0; p < bk; ++p) {
+      if (p < bk - 1) {
+        line_a += pitch_a;
+        line_b += pitch_b;
+      } else {
+        wait_async<stages - 2>();
+        __syncthreads();
+        stage = stage + 1 == stages ? 0 : stage + 1;
+        free_stage = free_stage + 1 == stages ? 0 : free_stage + 1;
+        line_a = smem_a + stage * size_a + place.row;
+        line_b = smem_b + stage * size_b + place.col;
+      }
+      read_line<Place::row_step>(a[(p + 1) % 2], line_a);
+      read_line<Place::col_step>(b[(p + 1) % 2], line_b);
+      add_outer_product_in_turns(acc, a[p % 2], b[p % 2]);
+    }
+  }
+  wait_async<0>();  // for copies past the last chunk: what comes next uses their memory
+}
+
+/// As write_elements, where C's rows do not begin at multiples of 16 bytes: by way of shared memory, so that a warp
+/// writes neighbours in one access.
+template <class tiling, class Place, class T>
+__device__ __forceinline__ void write_along_rows(gemm_operands<T> const& g, std::int64_t i0, std::int64_t j0,
+                                                 Place const& place, T const (&acc)[tiling::tm][tiling::tn], T* smem) {
+  constexpr int width = vector_width<T>, rows = tiling::rows_at_once, cols = tiling::wn;
+  int const warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  T* const of_warp = smem + warp * rows * cols;  // (rows, cols)
+  int const row_in_warp = place.row % tiling::wm, col_in_warp = place.col % tiling::wn;
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < tiling::tm; i += width) {
+#pragma unroll
+    for (int r = 0; r < width; ++r)
+#pragma unroll
+      for (int j = 0; j < tiling::tn; ++j)
+        of_warp[(row_in_warp + r) * cols + col_in_warp + place.col_of(j) - place.col] = acc[i + r][j];
+    __syncwarp();
+    std::int64_t const row0 = i0 + place.row - row_in_warp + i / width * Place::row_step;
+    std::int64_t const col0 = j0 + place.col - col_in_warp + lane;
+#pragma unroll 4
+    for (int at = lane; at < rows * cols; at += 32) {
+      std::int64_t const row = row0 + at / cols, col = col0 + at % cols - lane;
+      if (row < g.m && col < g.n) write_result(g.c[row * g.ldc + col], g.alpha, of_warp[at], g.beta);
+    }
+    __syncwarp();
+  }
+}
+
+template <class T>
+struct persistent_product {
+  gemm_operands<T> g;
+  std::int64_t k, extent_a,
+      extent_b;  ///< of the operands as they lie there, with zeros around them if they were aligned
+  shares shared;
+  T* parts;
+  bool vectors_of_c;
+};
+
+template <class tiling, bool trans_a, bool trans_b, bool vectors>
+__global__ void __launch_bounds__(tiling::threads, tiling::blocks)
+    persistent(persistent_product<typename tiling::element> product) {
+  auto const& [g, k, extent_a, extent_b, s, parts, vectors_of_c] = product;
+  using T = typename tiling::element;
+  constexpr int bm = tiling::bm, bn = tiling::bn, bk = tiling::bk, stages = tiling::stages;
+  async_tiles<T, bm, bk, tiling::threads, !trans_a, vectors> a_tiles(g.a, g.lda, extent_a);
+  async_tiles<T, bn, bk, tiling::threads, trans_b, vectors> b_tiles(g.b, g.ldb, extent_b);
+  T* const smem_a = dynamic_shared<T>();                                // (stages, bk, bm), padded
+  T* const smem_b = smem_a + stages * decltype(a_tiles)::layout::size;  // (stages, bk, bn), padded
+  auto const place = place_in_tile<tiling>();
+
+  for (int number = 0;; ++number) {
+    auto const now = find_stretch(s, number);
+    if (now.empty()) break;
+    auto const tile = find_tile<tiling::group>(s, now.tile);
+    std::int64_t steps = min(k, now.end * bk) - now.begin * bk;
+    a_tiles.move_to(tile.m * bm, now.begin * bk);
+    b_tiles.move_to(tile.n * bn, now.begin * bk);
+    T acc[tiling::tm][tiling::tn] = {};  // (tm, tn)
+    if (a_tiles.whole() && b_tiles.whole() && steps >= stages * bk) {
+      add_chunks<tiling, true>(acc, smem_a, smem_b, a_tiles, b_tiles, steps / bk * bk, place);
+      steps %= bk;
+    }
+    if (steps > 0) add_chunks<tiling, false>(acc, smem_a, smem_b, a_tiles, b_tiles, steps, place);
+
+    // Found once more: kept, these values would take registers from the loop over k.
+    asm volatile("" : "+r"(number));
+    auto const done = find_stretch(s, number);
+    auto const place_of_tile = find_tile<tiling::group>(s, done.tile);
+    std::int64_t i0 = place_of_tile.m * bm, j0 = place_of_tile.n * bn;
+    auto to = g;
+    bool const is_part = done.end - done.begin < s.chunks;
+    if (is_part) {
+      i0 = j0 = 0;
+      to.m = bm, to.n = to.ldc = bn, to.alpha = 1, to.beta = 0;
+      to.c = parts + (2 * std::int64_t{blockIdx.x} + (done.begin == 0 ? 1 : 0)) * bm * bn;
+    }
+    if (vectors_of_c || is_part)
+      write_elements(to, i0, j0, place, acc, true);
+    else
+      write_along_rows<tiling>(to, i0, j0, place, acc, smem_a);
+  }
+}
+
+/// How the blocks share C, an H200's two or so at once, whatever the device is: so the bits depend on the problem
+/// alone.
+template <class tiling>
+shares deal_tiles(problem const& p) {
+  constexpr int at_once = dealt_multiprocessors * tiling::blocks, least = 64 / tiling::bk, extra = 64 / tiling::bk;
+  return deal(tiles(p.m, tiling::bm), tiles(p.n, tiling::bn), tiles(p.k, tiling::bk), at_once, least, extra);
+}
+
+template <class tiling>
+gpu::k_cut cut_persistent(problem const& p) {
+  return deal_tiles<tiling>(p).shared_tiles == 0 ? gpu::k_cut{} : gpu::k_cut{.unit = "share"};
+}
+
+template <class tiling>
+void launch_persistent(problem const& p, CUstream_st* stream) {
+  using T = typename tiling::element;
+  constexpr int bm = tiling::bm, bn = tiling::bn, bk = tiling::bk;
+  persistent_product<T> s{};
+  s.g = operands_of<T>(p);
+  s.k = p.k, s.extent_a = p.m, s.extent_b = p.n;
+  s.shared = deal_tiles<tiling>(p);
+  s.vectors_of_c = begins_with_vectors<T>(p.c, p.ldc);
+  bool const vectors =
+      (!p.trans_a || begins_with_vectors<T>(p.a, p.lda)) && (p.trans_b || begins_with_vectors<T>(p.b, p.ldb));
+  bool const align = aligning_pays(p, vectors);
+  bool const align_a = align && !(p.trans_a && is_aligned<T>(p.a, p.lda, p.m, bm, p.k, bk));
+  bool const align_b = align && !(!p.trans_b && is_aligned<T>(p.b, p.ldb, p.n, bn, p.k, bk));
+  if (align) {
+    s.k = tiles(p.k, bk) * bk;
+    s.extent_a = tiles(p.m, bm) * bm;
+    s.extent_b = tiles(p.n, bn) * bn;
+  }
+  std::int64_t const size_a = align_a ? s.k * s.extent_a : 0, size_b = align_b ? s.k * s.extent_b : 0;
+  std::int64_t const size_parts = s.shared.shared_tiles == 0 ? 0 : 2 * s.shared.sharers() * bm * bn;
+  workspace<T> const memory(size_a + size_b + size_parts, stream);
+  T *const aligned_a = memory.data(), *const aligned_b = aligned_a + size_a;
+  s.parts = aligned_b + size_b;
+  if (align_a) {
+    launch_align(aligned_a, s.extent_a, s.k, s.g.a, p.lda, p.m, p.k, !p.trans_a, stream);
+    s.g.a = aligned_a, s.g.lda = s.extent_a;
+  }
+  if (align_b) {
+    launch_align(aligned_b, s.extent_b, s.k, s.g.b, p.ldb, p.n, p.k, p.trans_b, stream);
+    s.g.b = aligned_b, s.g.ldb = s.extent_b;
+  }
+  auto const start = [&]<bool trans_a, bool trans_b, bool wide>() {
+    launch(persistent<tiling, trans_a, trans_b, wide>, dim3(static_cast<unsigned>(s.shared.blocks)),
+           dim3(tiling::threads), tiling::shared_bytes(trans_a, trans_b), stream, s);
+  };
+  with_constants(start, align || p.trans_a, !align && p.trans_b, align || vectors);
+  if (s.shared.shared_tiles == 0) return;
+  constexpr int elements = 256 * vector_width<T>;
+  static_assert(bm * bn % elements == 0, "whole blocks add up a tile");
+  launch(add_parts<T, bm, bn, tiling::group>, dim3(bm * bn / elements, static_cast<unsigned>(s.shared.shared_tiles)),
+         dim3(256), 0, stream, s.g, s.shared, static_cast<T const*>(s.parts));
+}
+
+}  // namespace TANDEM_KERNEL_NAMESPACE
