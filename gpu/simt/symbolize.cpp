@@ -1,8 +1,11 @@
 // Line information by elfutils' libdw: of all its readers the one that is a small shared library on every distribution.
 #include "gpu/simt/symbolize.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <memory>
+#include <mutex>
 
 #include <cxxabi.h>
 #include <dwarf.h>
@@ -48,9 +51,60 @@ class debug_information {
   Dwfl* dwfl_;
 };
 
+// libdw serves one thread at a time.
+std::mutex reading;
+
 debug_information& all_debug_information() {
   static debug_information one;
   return one;
+}
+
+/// Code of a function, and the function's entry.
+struct function_code {
+  Dwarf_Addr first, last;  ///< [first, last)
+  Dwarf_Die function;
+};
+
+void collect_functions(Dwarf_Die scope, std::vector<function_code>& all) {
+  Dwarf_Die die;
+  for (int more = dwarf_child(&scope, &die); more == 0; more = dwarf_siblingof(&die, &die)) {
+    if (dwarf_tag(&die) == DW_TAG_namespace) collect_functions(die, all);
+    if (dwarf_tag(&die) != DW_TAG_subprogram) continue;
+    Dwarf_Addr base = 0, first = 0, last = 0;
+    for (std::ptrdiff_t at = 0; (at = dwarf_ranges(&die, at, &base, &first, &last)) > 0;)
+      all.push_back({first, last, die});
+  }
+}
+
+// In the order of their addresses, read once: libdw's own search goes through the whole unit for each address.
+std::vector<function_code> const& functions_of(Dwarf_Die* unit) {
+  static std::map<void const*, std::vector<function_code>> units;
+  auto const [at, is_new] = units.try_emplace(unit->addr);
+  if (is_new) {
+    collect_functions(*unit, at->second);
+    std::ranges::sort(at->second, {}, &function_code::first);
+  }
+  return at->second;
+}
+
+// The function around `address` and what it was inlined from, outermost first.
+std::vector<Dwarf_Die> scopes_around(Dwarf_Die* unit, Dwarf_Addr address) {
+  auto const& functions = functions_of(unit);
+  auto const after = std::ranges::upper_bound(functions, address, {}, &function_code::first);
+  if (after == functions.begin() || address >= std::prev(after)->last) return {};
+  std::vector<Dwarf_Die> scopes = {std::prev(after)->function};
+  for (bool deeper = true; deeper;) {
+    deeper = false;
+    Dwarf_Die die;
+    for (int more = dwarf_child(&scopes.back(), &die); more == 0 && !deeper; more = dwarf_siblingof(&die, &die)) {
+      auto const tag = dwarf_tag(&die);
+      if ((tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block) && dwarf_haspc(&die, address) > 0) {
+        scopes.push_back(die);
+        deeper = true;
+      }
+    }
+  }
+  return scopes;
 }
 
 // The index of addresses is the fast way, but clang leaves out a file's first functions if nothing is inlined into
@@ -122,6 +176,7 @@ std::string without_scope(std::string full) {
 }  // namespace
 
 std::vector<place> lines_of(void const* pc) {
+  std::lock_guard const alone(reading);
   auto const address = reinterpret_cast<Dwarf_Addr>(pc) - 1;
   auto* const module = all_debug_information().module_of(address);
   if (module == nullptr) return {};
@@ -137,23 +192,17 @@ std::vector<place> lines_of(void const* pc) {
   Dwarf_Files* files = nullptr;
   std::size_t file_count = 0;
   dwarf_getsrcfiles(unit, &files, &file_count);
-  Dwarf_Die* innermost = nullptr;
-  if (dwarf_getscopes(unit, address - bias, &innermost) <= 0) return {here};
-  std::unique_ptr<Dwarf_Die, free_memory> const innermost_owner(innermost);
-  // Around an inlined function these are the scopes of its definition; where it was inlined, its own entry tells.
-  Dwarf_Die* scopes = nullptr;
-  int const count = dwarf_getscopes_die(innermost, &scopes);
-  std::unique_ptr<Dwarf_Die, free_memory> const scopes_owner(scopes);
-  for (int i = 0; i < count; ++i) {
-    auto const tag = dwarf_tag(&scopes[i]);
-    if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_subprogram) continue;
-    here.function = name_of(&scopes[i]);
+  auto scopes = scopes_around(unit, address - bias);
+  for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope) {
+    auto const tag = dwarf_tag(&*scope);
+    if (tag == DW_TAG_lexical_block) continue;
+    here.function = name_of(&*scope);
     lines.push_back(here);
     if (tag == DW_TAG_subprogram) return lines;
     Dwarf_Attribute attribute;
     Dwarf_Word file = 0, number = 0;
-    dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_file, &attribute), &file);
-    dwarf_formudata(dwarf_attr(&scopes[i], DW_AT_call_line, &attribute), &number);
+    dwarf_formudata(dwarf_attr(&*scope, DW_AT_call_file, &attribute), &file);
+    dwarf_formudata(dwarf_attr(&*scope, DW_AT_call_line, &attribute), &number);
     here.file = file_name(file < file_count ? dwarf_filesrc(files, file, nullptr, nullptr) : nullptr);
     here.line = static_cast<int>(number);
   }
@@ -169,6 +218,7 @@ place source_line(void const* pc) {
 }
 
 std::string function_name(void const* address) {
+  std::lock_guard const alone(reading);
   auto* const module = all_debug_information().module_of(reinterpret_cast<Dwarf_Addr>(address));
   char const* const symbol =
       module == nullptr ? nullptr : dwfl_module_addrname(module, reinterpret_cast<Dwarf_Addr>(address));
