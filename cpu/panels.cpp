@@ -1,8 +1,7 @@
-// Loops around the microkernel, after Goto and van de Geijn (2008), whose other variant this is: a block of B stays in
-// L2, a few panels of A pass through L1, and a row of register tiles goes along the rows of C. Rows are what lies
-// together: a tile of C, of A or of B where it lies touches a page for each of its rows, and going along the rows the
-// pages stay the same. (On a virtual machine, where a miss of the TLB takes two walks, tiles that went down a C of 1000
-// columns in pages of 4 KiB ran at 88 % of their rate.)
+// Loops around the microkernel, after Goto and van de Geijn (2008), whose other variant this is: a narrow block of B
+// stays in half of L2, and a row of register tiles goes along it for each few rows of A. A is long and comes back from
+// L3 for each block of B; where its rows lie together it is read as it lies, or is copied row by row if a tile's rows
+// would meet in one set of L1. Long sums pass over C seldom.
 //
 // Threads share nothing that they write and wait for nobody: each packs what it needs.
 //
@@ -26,6 +25,13 @@ std::int64_t whole_lines(std::int64_t elements) {
   return ceil_div(elements, line) * line;
 }
 
+/// Elements from one copied row of A to the next: an odd number of lines, so that a tile's rows lie in different sets.
+template <class T>
+std::int64_t rows_apart(std::int64_t terms) {
+  constexpr std::int64_t line = 64 / sizeof(T);
+  return (ceil_div(terms, line) | 1) * line;
+}
+
 /// One block: mb rows of A from i0 on, nb columns of B from j0 on, kb terms from p0 on.
 template <class T>
 struct block {
@@ -37,13 +43,18 @@ struct block {
   T* packed_a;
   T* packed_b;
 
+  // Rows that lie together stay rows, but so far apart that they leave each other alone in L1. Columns become tiles.
   void pack_a() const {
-    row_tiles const tiles(mb, t.rows);
     T const* const src = o.a + i0 * o.a_row + p0 * o.a_col;
+    if (o.a_col == 1) {
+      for (std::int64_t i = 0; i < mb; ++i) std::copy_n(src + i * o.a_row, kb, packed_a + i * rows_apart<T>(kb));
+      return;
+    }
+    row_tiles const tiles(mb, t.rows);
     // Tiles of one height lie side by side in the source, and go in one call.
     auto const pack = [&](std::int64_t done, std::int64_t count, std::int64_t height) {
       if (count > 0)
-        kernel.pack_a[static_cast<std::size_t>(height - 1)](src + done * o.a_row, o.a_row, o.a_col, count * height, kb,
+        kernel.pack_a[static_cast<std::size_t>(height - 1)](src + done, o.a_col, count * height, kb,
                                                             packed_a + done * kb);
     };
     pack(0, tiles.higher, tiles.height + 1);
@@ -62,13 +73,20 @@ struct block {
     pack(whole, rest, kernel.width_of(rest));
   }
 
+  void locate_a(tile_work<T>& w, std::int64_t i, std::int64_t height) const {
+    if (!t.pack_a)
+      w.a = o.a + (i0 + i) * o.a_row + p0 * o.a_col, w.a_row = o.a_row, w.a_col = o.a_col;
+    else if (o.a_col == 1)
+      w.a = packed_a + i * rows_apart<T>(kb), w.a_row = rows_apart<T>(kb), w.a_col = 1;
+    else
+      w.a = packed_a + i * kb, w.a_row = 1, w.a_col = height;
+  }
+
   // The tile of `height` rows from row i of the block on, and of the columns from j on.
   void multiply(std::int64_t i, std::int64_t height, std::int64_t j) const {
     tile_work<T> w;
     w.k = kb;
-    w.a = t.pack_a ? packed_a + i * kb : o.a + (i0 + i) * o.a_row + p0 * o.a_col;
-    w.a_row = t.pack_a ? 1 : o.a_row;
-    w.a_col = t.pack_a ? height : o.a_col;
+    locate_a(w, i, height);
     w.b = t.pack_b ? packed_b + j * kb : o.b + p0 * o.b_row + j0 + j;
     w.b_row = o.b_row;
     w.far = t.far;
@@ -98,7 +116,7 @@ struct block {
 
 template <class T>
 std::int64_t packed_a_size(tiling const& t) {
-  return t.pack_a ? whole_lines<T>(t.kc * t.mc) : 0;
+  return t.pack_a ? t.mc * rows_apart<T>(t.kc) : 0;
 }
 
 template <class T>
@@ -112,13 +130,13 @@ void multiply_panels(microkernel<T> const& kernel, operands<T> const& o, tiling 
   for (std::int64_t p0 = terms.first; p0 < terms.last; p0 += t.kc) {
     std::int64_t const kb = std::min(t.kc, terms.last - p0);
     T const beta = p0 == terms.first ? o.beta : T(1);
-    for (std::int64_t j0 = cols.first; j0 < cols.last; j0 += t.nc) {
-      std::int64_t const nb = std::min(t.nc, cols.last - j0);
-      for (std::int64_t i0 = rows.first; i0 < rows.last; i0 += t.mc) {
-        std::int64_t const mb = std::min(t.mc, rows.last - i0);
+    for (std::int64_t i0 = rows.first; i0 < rows.last; i0 += t.mc) {
+      std::int64_t const mb = std::min(t.mc, rows.last - i0);
+      for (std::int64_t j0 = cols.first; j0 < cols.last; j0 += t.nc) {
+        std::int64_t const nb = std::min(t.nc, cols.last - j0);
         block<T> const part{kernel, o, t, i0, mb, j0, nb, p0, kb, beta, packed_a, packed_b};
-        if (t.pack_b && i0 == rows.first) part.pack_b();
-        if (t.pack_a) part.pack_a();
+        if (t.pack_a && j0 == cols.first) part.pack_a();
+        if (t.pack_b && (i0 == rows.first || nb < cols.size())) part.pack_b();
         part.multiply();
       }
     }

@@ -3,6 +3,7 @@
 #include "cpu/schedule.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace tandem::cpu {
@@ -21,14 +22,36 @@ std::int64_t split(std::int64_t size, std::int64_t limit, std::int64_t step) {
 // Steps of a microsecond: one a cycle at 3.5 GHz.
 constexpr double microsecond = 3500;
 
+constexpr std::int64_t page = 4096;  // bytes
+
 /// Waking a team, which mostly still watches for work.
 double waking(int parts) { return parts == 1 ? 0 : (2 + 0.2 * parts) * microsecond; }
 
-/// A block's steps for one term: its tiles, each with some loads and a turn of the loop of its own, and a row of A to
-/// pack.
+/// A block's steps for one term: its tiles, each with some loads and a turn of the loop of its own, and what is packed.
 double steps(std::int64_t rows, double vectors, tiling const& t) {
   double const tiles = as_double(ceil_div(rows, t.rows));
-  return vectors * (as_double(rows) + 1.5 * tiles) + (t.pack_a ? 0.35 * as_double(rows) : 0);
+  double const times_b = t.pack_b ? as_double(ceil_div(rows, t.mc)) : 0;
+  return vectors * (as_double(rows) + 1.5 * tiles + 4 * times_b) + (t.pack_a ? 0.35 * as_double(rows) : 0);
+}
+
+/// How many lines of `rows` rows, `bytes` bytes of each at the same place, share the fullest set of an L1 that is
+/// indexed by an address in its page.
+std::int64_t fullest_set(std::int64_t rows, std::int64_t stride, std::int64_t bytes) {
+  constexpr std::int64_t line = 64, sets = page / line;
+  std::array<std::int64_t, sets> lines = {};
+  for (std::int64_t r = 0; r < rows; ++r)
+    for (std::int64_t i = 0; i < bytes / line; ++i)
+      ++lines[static_cast<std::size_t>((r * (stride % page) / line + i) % sets)];
+  return *std::ranges::max_element(lines);
+}
+
+/// Whether a tile's rows of A leave each other alone in L1 where they lie, while B passes.
+template <class T>
+bool lies_well(cache_sizes const& caches, operands<T> const& o, tiling const& t) {
+  constexpr std::int64_t stretch = 256;  // bytes of a row that are wanted at a time
+  auto const ways = caches.l1 / page;
+  return o.a_col == 1 &&
+         fullest_set(std::min(t.rows, o.m), o.a_row * static_cast<std::int64_t>(sizeof(T)), stretch) <= ways * 2 / 3;
 }
 
 /// Whether C is written once, in whole lines, and is too large to be found in a cache afterwards.
@@ -60,10 +83,12 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
     t.kc = split(o.k, caches.l2 / 2 / (size * padded(kernel, o.n, t.cols)), 8);
     t.mc = o.m;
     // Rows of A that are a multiple of a page apart share the eight places of one set of L1.
-    if (o.a_row * size % 4096 == 0) t.rows = std::min<std::int64_t>(t.rows, 8);
+    if (o.a_row * size % page == 0) t.rows = std::min<std::int64_t>(t.rows, 8);
     return t;
   }
-  return packed_tiling(caches, kernel, o);
+  t = packed_tiling(caches, kernel, o);
+  t.pack_a = !lies_well(caches, o, t);
+  return t;
 }
 
 }  // namespace
@@ -74,10 +99,11 @@ tiling packed_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
   tiling t;
   t.rows = kernel.mr, t.cols = kernel.nr;
   t.pack_a = t.pack_b = true;
-  t.kc = split(o.k, std::min<std::int64_t>(caches.l1 / (size * kernel.nr), 512), 8);
-  // A block of B fills L2; what passes it pushes out comes back from L3 in long stretches.
-  t.nc = split(o.n, caches.l2 / (size * t.kc), kernel.nr);
-  t.mc = std::min(8 * kernel.mr, o.m);
+  // Long sums pass over C seldom: a page of a row of A. A block of B fills half of L2 and is narrow, a block of A comes
+  // back from L3 for each.
+  t.kc = split(o.k, std::clamp<std::int64_t>(caches.l2 / 256, 64, page) / size, 8);
+  t.nc = split(o.n, caches.l2 / 2 / (size * t.kc), kernel.nr);
+  t.mc = split(o.m, std::min<std::int64_t>(caches.l3 / 8, 4 << 20) / (size * t.kc) + kernel.mr, kernel.mr);
   return t;
 }
 

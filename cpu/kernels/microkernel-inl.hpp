@@ -269,7 +269,7 @@ constexpr void fill(microkernel<T>& k, int width) {
 template <class T, int R>
 constexpr void fill_pack_a(microkernel<T>& k) {
   if constexpr (R > 0) {
-    k.pack_a[R - 1] = pack<T, R>;
+    k.pack_a[R - 1] = pack_contiguous<T, R>;
     fill_pack_a<T, R - 1>(k);
   }
 }

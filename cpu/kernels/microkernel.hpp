@@ -37,6 +37,11 @@ template <class T>
 using pack_function = void (*)(T const* src, std::int64_t stride_w, std::int64_t stride_d, std::int64_t width,
                                std::int64_t depth, T* out);
 
+/// The same for a slice whose width lies together and is a multiple of W.
+template <class T>
+using pack_contiguous_function = void (*)(T const* src, std::int64_t stride_d, std::int64_t width, std::int64_t depth,
+                                          T* out);
+
 /// One element type's microkernels: a tile for every number of rows up to mr and of vectors up to four, as far as they
 /// fit the registers. Width 0 is half a vector, for a few columns that are left over.
 template <class T>
@@ -46,7 +51,7 @@ struct microkernel {
   int lanes = 0;                      ///< of a vector
   std::array<int, widths> rows = {};  ///< the most rows of a tile, by its width; 0: there is none
   std::array<std::array<std::array<tile_function<T>, most_rows>, widths>, 2> tiles = {};  // (source, width, rows - 1)
-  std::array<pack_function<T>, most_rows> pack_a = {};                                    ///< by rows - 1
+  std::array<pack_contiguous_function<T>, most_rows> pack_a = {};                         ///< by rows - 1
   std::array<pack_function<T>, widths> pack_b = {};
   /// c[i] = fma(alpha, sums[i], beta * c[i]), as a tile would have written it.
   void (*combine)(std::int64_t n, T alpha, T const* sums, T beta, T* c) = nullptr;

@@ -58,14 +58,30 @@ HWY_INLINE void pack_transposed(T const* HWY_RESTRICT src, std::int64_t stride_w
     for (int w = 0; w < W; ++w) out[d0 * W + w] = src[w * stride_w + d0];
 }
 
+// Whole panels whose width is contiguous in the source. 1 KiB of each of its rows goes to panels side by side: with
+// less, pages of 4 KiB are come back to often; with a whole row, the panels' lines, which may be a power of two apart,
+// evict each other from L1.
+template <class T, int W>
+void pack_contiguous(T const* HWY_RESTRICT src, std::int64_t stride_d, std::int64_t width, std::int64_t depth,
+                     T* HWY_RESTRICT out) {
+  constexpr int ahead = 4, line = 64 / sizeof(T);  // the rows to come are too far apart for hardware to see
+  constexpr std::int64_t stretch = W * sizeof(T) >= 1024 ? W : 1024 / (W * sizeof(T)) * W;
+  for (std::int64_t w0 = 0; w0 < width; w0 += stretch) {
+    std::int64_t const w1 = width - w0 < stretch ? width : w0 + stretch;
+    for (std::int64_t d = 0; d < depth; ++d) {
+      T const* const row = src + d * stride_d;
+      for (std::int64_t w = w0; w < w1; w += line) hwy::Prefetch(row + ahead * stride_d + w);
+      for (std::int64_t w = w0; w < w1; w += W) std::memcpy(out + w * depth + d * W, row + w, W * sizeof(T));
+    }
+  }
+}
+
 template <class T, int W>
 void pack(T const* HWY_RESTRICT src, std::int64_t stride_w, std::int64_t stride_d, std::int64_t width,
           std::int64_t depth, T* HWY_RESTRICT out) {
   std::int64_t const whole = width / W * W, rest = width - whole;
-  if (stride_w == 1) {  // along the rows of the source, each of whose pages is visited once
-    for (std::int64_t d = 0; d < depth; ++d)
-      for (std::int64_t w = 0; w < whole; w += W)
-        std::memcpy(out + w * depth + d * W, src + d * stride_d + w, W * sizeof(T));
+  if (stride_w == 1) {
+    pack_contiguous<T, W>(src, stride_d, whole, depth, out);
   } else if constexpr (W >= transpose_edge<T>) {
     for (std::int64_t w = 0; w < whole; w += W)
       pack_transposed<W>(src + w * stride_w, stride_w, depth, out + w * depth);

@@ -85,7 +85,7 @@ TEST_CASE("what is packed fits its cache, and tiles fit the registers") {
     CHECK((t.rows >= 1 && t.rows <= kernel.rows[static_cast<std::size_t>(kernel.width_of(t.cols))]));
     CHECK((o.b_col == 1 || t.pack_b));
     CHECK(tandem::cpu::packed_b_size(kernel, t) * size <= caches.l2);
-    CHECK(tandem::cpu::packed_a_size<T>(t) * size <= caches.l2 / 2);
+    CHECK(tandem::cpu::packed_a_size<T>(t) * size <= caches.l3 / 4);
   });
 }
 

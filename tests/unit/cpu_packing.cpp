@@ -9,45 +9,53 @@
 
 namespace {
 
-template <class T>
-void check_pack(tandem::cpu::pack_function<T> pack, std::int64_t width_of_panel, std::string const& what) {
+/// What `pack`, called as a pack_function, makes of a width x depth slice.
+template <class T, class Pack>
+void check_slice(Pack const& pack, std::int64_t width_of_panel, std::int64_t width, std::int64_t depth,
+                 bool contiguous_width, std::string const& what) {
+  INFO(what, " panel ", width_of_panel, ", ", width, " x ", depth, ", ", contiguous_width);
   T const nan = std::numeric_limits<T>::quiet_NaN();
-  for (std::int64_t width : {1, 2, 5, 13, 14, 15, 31, 32, 33, 70}) {
-    for (std::int64_t depth : {1, 2, 3, 4, 5, 15, 16, 17, 37}) {
-      for (bool contiguous_width : {false, true}) {
-        INFO(what, " panel ", width_of_panel, ", ", width, " x ", depth, ", ", contiguous_width);
-        std::int64_t const ld = (contiguous_width ? width : depth) + 3;
-        std::int64_t const stride_w = contiguous_width ? 1 : ld, stride_d = contiguous_width ? ld : 1;
-        std::vector<T> src(static_cast<std::size_t>(ld * (contiguous_width ? depth : width)), nan);
-        for (std::int64_t w = 0; w < width; ++w)
-          for (std::int64_t d = 0; d < depth; ++d)
-            src[static_cast<std::size_t>(w * stride_w + d * stride_d)] = static_cast<T>(1000 * w + d + 1);
+  std::int64_t const ld = (contiguous_width ? width : depth) + 3;
+  std::int64_t const stride_w = contiguous_width ? 1 : ld, stride_d = contiguous_width ? ld : 1;
+  std::vector<T> src(static_cast<std::size_t>(ld * (contiguous_width ? depth : width)), nan);
+  for (std::int64_t w = 0; w < width; ++w)
+    for (std::int64_t d = 0; d < depth; ++d)
+      src[static_cast<std::size_t>(w * stride_w + d * stride_d)] = static_cast<T>(1000 * w + d + 1);
 
-        std::int64_t const panels = (width + width_of_panel - 1) / width_of_panel;
-        std::int64_t const size = panels * width_of_panel * depth;
-        std::vector<T> out(static_cast<std::size_t>(size + 16), T(-7));
-        pack(src.data(), stride_w, stride_d, width, depth, out.data());
+  std::int64_t const panels = (width + width_of_panel - 1) / width_of_panel;
+  std::int64_t const size = panels * width_of_panel * depth;
+  std::vector<T> out(static_cast<std::size_t>(size + 16), T(-7));
+  pack(src.data(), stride_w, stride_d, width, depth, out.data());
 
-        std::int64_t wrong = 0;
-        for (std::int64_t i = 0; i < size; ++i) {
-          std::int64_t const panel = i / (width_of_panel * depth), d = i / width_of_panel % depth;
-          std::int64_t const w = panel * width_of_panel + i % width_of_panel;
-          wrong += out[static_cast<std::size_t>(i)] != (w < width ? static_cast<T>(1000 * w + d + 1) : T(0));
-        }
-        for (std::int64_t i = size; i < size + 16; ++i) wrong += out[static_cast<std::size_t>(i)] != T(-7);
-        CHECK(wrong == 0);
-      }
-    }
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < size; ++i) {
+    std::int64_t const panel = i / (width_of_panel * depth), d = i / width_of_panel % depth;
+    std::int64_t const w = panel * width_of_panel + i % width_of_panel;
+    wrong += out[static_cast<std::size_t>(i)] != (w < width ? static_cast<T>(1000 * w + d + 1) : T(0));
   }
+  for (std::int64_t i = size; i < size + 16; ++i) wrong += out[static_cast<std::size_t>(i)] != T(-7);
+  CHECK(wrong == 0);
 }
+
+constexpr std::int64_t depths[] = {1, 2, 3, 4, 5, 15, 16, 17, 37};
 
 template <class T>
 void check_kernel(tandem::cpu::microkernel<T> const& kernel, std::string const& what) {
   for (std::int64_t rows = 1; rows <= kernel.mr; ++rows)
-    check_pack<T>(kernel.pack_a[static_cast<std::size_t>(rows - 1)], rows, what + " a");
+    for (std::int64_t const tiles : {1, 2, 5, 40})
+      for (auto const depth : depths)
+        check_slice<T>(
+            [&](T const* src, std::int64_t, std::int64_t stride_d, std::int64_t width, std::int64_t terms, T* out) {
+              kernel.pack_a[static_cast<std::size_t>(rows - 1)](src, stride_d, width, terms, out);
+            },
+            rows, tiles * rows, depth, true, what + " a");
   for (int width = 0; width < tandem::cpu::microkernel<T>::widths; ++width)
     if (kernel.rows[static_cast<std::size_t>(width)] > 0)
-      check_pack<T>(kernel.pack_b[static_cast<std::size_t>(width)], kernel.elements(width), what + " b");
+      for (std::int64_t const columns : {1, 2, 5, 13, 14, 15, 31, 32, 33, 70, 300, 530})
+        for (auto const depth : depths)
+          for (bool const contiguous_width : {false, true})
+            check_slice<T>(kernel.pack_b[static_cast<std::size_t>(width)], kernel.elements(width), columns, depth,
+                           contiguous_width, what + " b");
 }
 
 }  // namespace
