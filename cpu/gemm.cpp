@@ -112,47 +112,64 @@ tiling tiling_of(microkernel<T> const& kernel, path way, operands<T> const& o) {
 
 // A product so small that its operands stay in L1 and waking a thread costs more than it brings. Of its time, what
 // comes before the first multiplication is a large part.
-template <class T>
-bool is_small(operands<T> const& o) {
+bool is_small(problem const& p) {
   constexpr std::int64_t most = 80 * 80 * 80;
-  return o.k <= 128 && o.m <= most && o.n <= most && o.m * o.n <= 128 * 128 && o.m * o.n * o.k <= most;
+  return p.k <= 128 && p.m <= most && p.n <= most && p.m * p.n <= 128 * 128 && p.m * p.n * p.k <= most;
 }
 
-/// A tile's work on the operands where they lie; which tile it is stays open.
+/// A tile's work on the operands where they lie, from the first row and column on; how many columns it takes is open.
 template <class T>
-tile_work<T> tile_in_place(operands<T> const& o) {
+tile_work<T> tile_in_place(problem const& p) {
   tile_work<T> w;
-  w.k = o.k;
-  w.a_row = o.a_row, w.a_col = o.a_col;
-  w.b_row = o.b_row;
-  w.alpha = o.alpha, w.beta = o.beta;
-  w.ldc = o.ldc;
+  w.k = p.k;
+  w.a = static_cast<T const*>(p.a);
+  w.a_row = p.trans_a ? 1 : p.lda, w.a_col = p.trans_a ? p.lda : 1;
+  w.b = static_cast<T const*>(p.b);
+  w.b_row = p.ldb;
+  w.alpha = static_cast<T>(p.alpha), w.beta = static_cast<T>(p.beta);
+  w.c = static_cast<T*>(p.c);
+  w.ldc = p.ldc;
   return w;
 }
 
 template <class T>
-void multiply_small(microkernel<T> const& kernel, operands<T> const& o) {
-  bool const transposed_b = o.b_col != 1;
+bool is_one_tile(microkernel<T> const& kernel, problem const& p) {
+  return p.m <= kernel.mr && p.n <= kernel.nr && !p.trans_b;
+}
+
+template <class T>
+void multiply_tiles(microkernel<T> const& kernel, problem const& p) {
   alignas(64) T packed_b[128 * 32];  // (k, nr)
-  row_tiles const tiles(o.m, kernel.mr);
-  auto w = tile_in_place(o);
-  for (std::int64_t j = 0; j < o.n; j += kernel.nr) {
-    w.cols = std::min(kernel.nr, o.n - j);
+  row_tiles const tiles(p.m, kernel.mr);
+  auto w = tile_in_place<T>(p);
+  auto const* const a = w.a;
+  auto const* const b = w.b;
+  auto* const c = w.c;
+  for (std::int64_t j = 0; j < p.n; j += kernel.nr) {
+    w.cols = std::min(kernel.nr, p.n - j);
     int const width = kernel.width_of(w.cols);
-    w.b = o.b + j;
-    if (transposed_b) {
-      kernel.pack_b[static_cast<std::size_t>(width)](o.b + j * o.b_col, o.b_col, o.b_row, w.cols, o.k, packed_b);
+    w.b = b + j;
+    if (p.trans_b) {
+      kernel.pack_b[static_cast<std::size_t>(width)](b + j * p.ldb, p.ldb, 1, w.cols, p.k, packed_b);
       w.b = packed_b;
     }
-    w.a = o.a;
-    w.c = o.c + j;
+    w.a = a;
+    w.c = c + j;
     for (std::int64_t i = 0; i < tiles.count; ++i) {
       auto const height = tiles.size(i);
-      kernel.tile(transposed_b ? source::packed : source::in_place, width, height)(w);
-      w.a += height * o.a_row;
-      w.c += height * o.ldc;
+      kernel.tile(p.trans_b ? source::packed : source::in_place, width, height)(w);
+      w.a += height * w.a_row;
+      w.c += height * w.ldc;
     }
   }
+}
+
+template <class T>
+void multiply_small(microkernel<T> const& kernel, problem const& p) {
+  if (!is_one_tile(kernel, p)) return multiply_tiles(kernel, p);
+  auto w = tile_in_place<T>(p);
+  w.cols = p.n;
+  kernel.tile(source::in_place, kernel.width_of(p.n), p.m)(w);
 }
 
 }  // namespace
@@ -165,8 +182,8 @@ std::string refusal(path way, problem const& p) {
 
 template <class T>
 void gemm(microkernel<T> const& kernel, path way, problem const& p, execution const& e) {
+  if (way == path::chosen && is_small(p)) return multiply_small(kernel, p);
   operands<T> const o(p);
-  if (way == path::chosen && is_small(o)) return multiply_small(kernel, o);
   if (way == path::dots || (way == path::chosen && suits_dots(o))) return multiply_dots(kernel, o, offered_threads(e));
   product<T>(kernel, o, tiling_of(kernel, way, o), offered_threads(e))();
 }
@@ -190,13 +207,13 @@ struct prepared_tile {
 template <class T>
 struct prepared_tiles {
   microkernel<T> const& kernel;
-  operands<T> o;
+  problem p;
 
   static void call(void const* state, void const* a, void const* b, void* c) {
     auto const& s = *static_cast<prepared_tiles const*>(state);
-    auto o = s.o;
-    o.a = static_cast<T const*>(a), o.b = static_cast<T const*>(b), o.c = static_cast<T*>(c);
-    multiply_small(s.kernel, o);
+    auto p = s.p;
+    p.a = a, p.b = b, p.c = c;
+    multiply_tiles(s.kernel, p);
   }
 };
 
@@ -204,13 +221,12 @@ struct prepared_tiles {
 
 template <class T>
 prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& p) {
-  operands<T> const o(p);
-  if (!is_small(o)) return {};
-  if (o.m > kernel.mr || o.n > kernel.nr || o.b_col != 1)
-    return {prepared_tiles<T>::call, std::make_shared<prepared_tiles<T> const>(prepared_tiles<T>{kernel, o})};
-  auto w = tile_in_place(o);
-  w.cols = o.n;
-  auto const run = kernel.tile(source::in_place, kernel.width_of(o.n), o.m);
+  if (!is_small(p)) return {};
+  if (!is_one_tile(kernel, p))
+    return {prepared_tiles<T>::call, std::make_shared<prepared_tiles<T> const>(prepared_tiles<T>{kernel, p})};
+  auto w = tile_in_place<T>(p);
+  w.cols = p.n;
+  auto const run = kernel.tile(source::in_place, kernel.width_of(p.n), p.m);
   return {prepared_tile<T>::call, std::make_shared<prepared_tile<T> const>(prepared_tile<T>{run, w})};
 }
 

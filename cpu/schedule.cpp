@@ -71,7 +71,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   if (o.m <= 2 * kernel.mr && !transposed_b) {
     // A skinny C: B is used up as it comes, in long stretches of a few rows, while C stays in L2.
     if (o.m <= kernel.rows[4]) t.rows = kernel.rows[4], t.cols = 4 * kernel.lanes;
-    t.kc = std::min<std::int64_t>(o.k, o.m <= 2 ? 8 : o.m <= 8 ? 16 : 64);
+    t.kc = std::min<std::int64_t>(o.k, o.m <= 2 ? 8 : o.m <= 8 ? 128 : 64);
     t.mc = o.m, t.nc = o.n;
     t.far = o.k * o.n * size > caches.l2 / 2;
     return t;

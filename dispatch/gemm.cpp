@@ -165,11 +165,12 @@ gemm_plan<T>::gemm_plan(matrix_view<T const> a, matrix_view<T const> b, matrix_v
 template class gemm_plan<float>;
 template class gemm_plan<double>;
 
-void gemm(matrix_view<float const> a, matrix_view<float const> b, matrix_view<float> c, gemm_options const& options) {
+void gemm(matrix_view<float const> const& a, matrix_view<float const> const& b, matrix_view<float> const& c,
+          gemm_options const& options) {
   multiply<float>(a, b, c, options);
 }
 
-void gemm(matrix_view<double const> a, matrix_view<double const> b, matrix_view<double> c,
+void gemm(matrix_view<double const> const& a, matrix_view<double const> const& b, matrix_view<double> const& c,
           gemm_options const& options) {
   multiply<double>(a, b, c, options);
 }

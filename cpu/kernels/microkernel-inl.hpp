@@ -93,6 +93,52 @@ HWY_NOINLINE void finish(tile_work<T> const& w, T const* HWY_RESTRICT sums, int 
     }
 }
 
+// The sums become elements of C. The questions are asked once for the tile: a small product would feel them at each of
+// its vectors.
+template <class T, class D, int R, int V>
+HWY_INLINE void settle(tile_work<T> const& w, hn::Vec<D> (&acc)[R][V], std::size_t last) {
+  D const d;
+  constexpr int N = static_cast<int>(hn::MaxLanes(D()));
+  if (w.beta == 0 && w.alpha == 1) return;
+  auto const alpha = hn::Set(d, w.alpha), beta = hn::Set(d, w.beta);
+  if (w.beta == 0) {
+    HWY_UNROLL(16)
+    for (int r = 0; r < R; ++r) {
+      HWY_UNROLL(4)
+      for (int v = 0; v < V; ++v) acc[r][v] = hn::Mul(alpha, acc[r][v]);
+    }
+    return;
+  }
+  T const* HWY_RESTRICT const c = w.c;
+  HWY_UNROLL(16)
+  for (int r = 0; r < R; ++r) {
+    HWY_UNROLL(4)
+    for (int v = 0; v < V; ++v) {
+      T const* const at = c + r * w.ldc + v * N;
+      auto const old = v < V - 1 || last == N ? hn::LoadU(d, at) : load_lanes(d, at, last);
+      acc[r][v] = hn::MulAdd(alpha, acc[r][v], hn::Mul(beta, old));
+    }
+  }
+}
+
+template <class T, class D, int R, int V>
+HWY_INLINE void store(tile_work<T> const& w, hn::Vec<D> const (&values)[R][V], std::size_t last) {
+  D const d;
+  constexpr int N = static_cast<int>(hn::MaxLanes(D()));
+  T* HWY_RESTRICT const c = w.c;
+  HWY_UNROLL(16)
+  for (int r = 0; r < R; ++r) {
+    HWY_UNROLL(4)
+    for (int v = 0; v < V; ++v) {
+      T* const at = c + r * w.ldc + v * N;
+      if (v < V - 1 || last == N)
+        hn::StoreU(values[r][v], d, at);
+      else
+        store_lanes(d, values[r][v], at, last);
+    }
+  }
+}
+
 // The tile of R rows and V vectors of D.
 template <class T, class D, int R, int V, source S>
 HWY_NOINLINE void tile(tile_work<T> const& w) {
@@ -144,17 +190,12 @@ HWY_NOINLINE void tile(tile_work<T> const& w) {
     }
     return finish<T, D>(w, sums, R, V);
   }
-  T const alpha = w.alpha, beta = w.beta;
-  HWY_UNROLL(16)
-  for (int r = 0; r < R; ++r) {
-    HWY_UNROLL(4)
-    for (int v = 0; v < V; ++v) {
-      T* const c = w.c + r * w.ldc + v * N;
-      if (v < V - 1 || whole)
-        hn::StoreU(combined(d, acc[r][v], alpha, beta, c, N), d, c);
-      else
-        store_lanes(d, combined(d, acc[r][v], alpha, beta, c, last), c, last);
-    }
+  if (whole) {
+    settle<T, D, R, V>(w, acc, N);
+    store<T, D, R, V>(w, acc, N);
+  } else {
+    settle<T, D, R, V>(w, acc, last);
+    store<T, D, R, V>(w, acc, last);
   }
 }
 

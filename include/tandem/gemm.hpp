@@ -21,9 +21,9 @@ struct gemm_options {  // the order of the members is part of the interface
 /// Host views: finished on return, on every backend. Device views: asynchronous on `options.stream`.
 /// beta = 0 never reads C; alpha = 0 or k = 0 never reads A or B; zeros inside A or B are not skipped.
 /// Throws `tandem::error`, with C untouched, when an argument is wrong or the backend or kernel is not there.
-void gemm(matrix_view<float const> a, matrix_view<float const> b, matrix_view<float> c,
+void gemm(matrix_view<float const> const& a, matrix_view<float const> const& b, matrix_view<float> const& c,
           gemm_options const& options = {});
-void gemm(matrix_view<double const> a, matrix_view<double const> b, matrix_view<double> c,
+void gemm(matrix_view<double const> const& a, matrix_view<double const> const& b, matrix_view<double> const& c,
           gemm_options const& options = {});
 
 }  // namespace tandem

@@ -57,7 +57,8 @@ subject plain_call(memory where) {
   // The public call has no number of threads: it takes what OpenMP offers to its caller.
   if (on_host) s.set_threads = [](int threads) { omp_set_num_threads(threads); };
   s.bind = [where](problem const& p, int) {
-    return on_views(p, where, [](auto a, auto b, auto c, gemm_options const& o) { gemm(a, b, c, o); });
+    return on_views(p, where,
+                    [](auto const& a, auto const& b, auto const& c, gemm_options const& o) { gemm(a, b, c, o); });
   };
   s.bind_axpy = [where](axpy_problem const& p, int) {
     return on_vectors(p, where, [](double alpha, auto x, auto y) { axpy(alpha, x, y); });
