@@ -99,6 +99,10 @@ struct block {
     kernel.tile(t.pack_b ? source::packed : source::in_place, width, height)(w);
   }
 
+  void multiply_row() const {
+    kernel.row_panel(nb, o.alpha, o.a + p0 * o.a_col, o.a_col, o.b + p0 * o.b_row + j0, o.b_row, beta, o.c + j0);
+  }
+
   void multiply() const {
     row_tiles const tiles(mb, t.rows);
     if (t.pack_b) {
@@ -106,6 +110,7 @@ struct block {
         for (std::int64_t j = 0; j < nb; j += t.cols) multiply(done, tiles.size(i), j);
       return;
     }
+    if (o.m == 1 && kb == kernel.row_terms) return multiply_row();
     // A panel of B that was just read lies in L1.
     for (std::int64_t j = 0; j < nb; j += t.cols)
       for (std::int64_t i = 0, done = 0; i < tiles.count; done += tiles.size(i++)) multiply(done, tiles.size(i), j);

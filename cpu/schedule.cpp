@@ -49,9 +49,8 @@ std::int64_t fullest_set(std::int64_t rows, std::int64_t stride, std::int64_t by
 template <class T>
 bool lies_well(cache_sizes const& caches, operands<T> const& o, tiling const& t) {
   constexpr std::int64_t stretch = 256;  // bytes of a row that are wanted at a time
-  auto const ways = caches.l1 / page;
-  return o.a_col == 1 &&
-         fullest_set(std::min(t.rows, o.m), o.a_row * static_cast<std::int64_t>(sizeof(T)), stretch) <= ways * 2 / 3;
+  std::int64_t const stride = o.a_row * static_cast<std::int64_t>(sizeof(T)), ways = caches.l1 / page;
+  return o.a_col == 1 && (stride <= stretch || fullest_set(std::min(t.rows, o.m), stride, stretch) <= ways * 2 / 3);
 }
 
 /// Whether C is written once, in whole lines, and is too large to be found in a cache afterwards.
@@ -69,9 +68,12 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   t.rows = kernel.mr, t.cols = kernel.nr;
   bool const transposed_b = o.b_col != 1;
   if (o.m <= 2 * kernel.mr && !transposed_b) {
-    // A skinny C: B is used up as it comes, in long stretches of a few rows, while C stays in L2.
-    if (o.m <= kernel.rows[4]) t.rows = kernel.rows[4], t.cols = 4 * kernel.lanes;
-    t.kc = std::min<std::int64_t>(o.k, o.m <= 2 ? 8 : o.m <= 8 ? 128 : 64);
+    // A skinny C: B is used up as it comes, in stretches of its rows, while C stays in L2. A row is one stream from one
+    // end to the other; tiles that are wide and low take whole lines of each.
+    int const width = o.m <= kernel.rows[4] ? 4 : 3;
+    if (kernel.rows[static_cast<std::size_t>(width)] > 0)
+      t.rows = kernel.rows[static_cast<std::size_t>(width)], t.cols = width * kernel.lanes;
+    t.kc = std::min<std::int64_t>(o.k, o.m <= 2 ? kernel.row_terms : 256);
     t.mc = o.m, t.nc = o.n;
     t.far = o.k * o.n * size > caches.l2 / 2;
     return t;
@@ -88,6 +90,9 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   }
   t = packed_tiling(caches, kernel, o);
   t.pack_a = !lies_well(caches, o, t);
+  // Operands that stay in L2 need no copies.
+  if (!transposed_b && std::max(o.m, o.n) * o.k * size <= caches.l2 / 2 && o.m * o.n * size <= caches.l2)
+    t.pack_b = false, t.nc = o.n;
   return t;
 }
 

@@ -210,6 +210,42 @@ HWY_NOINLINE void combine(std::int64_t n, T alpha, T const* HWY_RESTRICT sums, T
   }
 }
 
+// A row of C from `row_terms` rows of B where they lie, each of which is a stream from one end to the other. Tiles
+// would be called for every few lines.
+template <class T>
+HWY_NOINLINE void row_panel(std::int64_t n, T alpha, T const* HWY_RESTRICT a, std::int64_t a_col,
+                            T const* HWY_RESTRICT b, std::int64_t b_row, T beta, T* HWY_RESTRICT c) {
+  hn::ScalableTag<T> const d;
+  constexpr int N = lanes<T>, V = 4, P = microkernel<T>::row_terms;
+  constexpr int ahead = 1024 / sizeof(T);
+  hn::Vec<decltype(d)> element[P];
+  HWY_UNROLL(8)
+  for (int p = 0; p < P; ++p) element[p] = hn::Set(d, a[p * a_col]);
+  std::int64_t j = 0;
+  for (; j + V * N <= n; j += V * N) {
+    hn::Vec<decltype(d)> acc[V];
+    HWY_UNROLL(4)
+    for (int v = 0; v < V; ++v) acc[v] = hn::Zero(d);
+    HWY_UNROLL(8)
+    for (int p = 0; p < P; ++p) {
+      HWY_UNROLL(4)
+      for (int v = 0; v < V; ++v) {
+        T const* const from = b + p * b_row + j + v * N;
+        hwy::Prefetch(from + ahead);
+        acc[v] = hn::MulAdd(element[p], hn::LoadU(d, from), acc[v]);
+      }
+    }
+    HWY_UNROLL(4)
+    for (int v = 0; v < V; ++v) hn::StoreU(combined(d, acc[v], alpha, beta, c + j + v * N, N), d, c + j + v * N);
+  }
+  for (; j < n; j += N) {
+    std::size_t const count = static_cast<std::size_t>(n - j < N ? n - j : N);
+    auto sum = hn::Zero(d);
+    for (int p = 0; p < P; ++p) sum = hn::MulAdd(element[p], load_lanes(d, b + p * b_row + j, count), sum);
+    store_lanes(d, combined(d, sum, alpha, beta, c + j, count), c + j, count);
+  }
+}
+
 // R x J elements of C as dot products of rows of A and columns of B, each of which lies together.
 template <class T, int R, int J>
 HWY_NOINLINE void dot_tile(std::int64_t k, T alpha, T const* HWY_RESTRICT a, std::int64_t a_row,
@@ -330,6 +366,7 @@ constexpr microkernel<T> make_microkernel() {
   fill<T, full, most_rows(registers, 4, mr), 4>(k, 4);
   fill_pack_a<T, mr>(k);
   k.combine = combine<T>;
+  k.row_panel = row_panel<T>;
   k.dot_rows = registers == 32 ? 5 : 4, k.dot_cols = registers == 32 ? 4 : 2;
   if constexpr (registers == 32)
     k.dots = dots<T, 5, 4>;
