@@ -96,6 +96,10 @@ struct block {
     w.cols = std::min(t.cols, nb - j);
     int const width = kernel.width_of(w.cols);
     w.streaming = t.streaming && w.cols == kernel.elements(width);
+    // The last tile of a row of tiles asks for what the first of the next row reads.
+    bool const is_last = j > 0 && j + t.cols >= nb;
+    if (is_last && t.pack_b && w.a_col == 1)
+      w.next_a = w.a + height * w.a_row, w.next_rows = std::min(height, mb - i - height);
     kernel.tile(t.pack_b ? source::packed : source::in_place, width, height)(w);
   }
 

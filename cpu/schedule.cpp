@@ -84,6 +84,8 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
     t.nc = o.n;
     t.kc = split(o.k, caches.l2 / 2 / (size * padded(kernel, o.n, t.cols)), 8);
     t.mc = o.m;
+    // Of a transposed A's rows, which are short, a tile takes a part: they are copied as the stream that they are.
+    t.pack_a = o.a_col != 1 && o.m > kernel.mr;
     // Rows of A that are a multiple of a page apart share the eight places of one set of L1.
     if (o.a_row * size % page == 0) t.rows = std::min<std::int64_t>(t.rows, 8);
     return t;

@@ -72,6 +72,26 @@ struct column {
 template <class T>
 constexpr int cols_ahead = 512 / sizeof(T);
 
+// Asks for a later tile's rows of A, line by line, as fast as R rows of this one's are used up; for L2, because L1 is
+// full. Without such rows it asks again for what is there.
+template <class T, int R>
+struct later_rows {
+  static constexpr int line = 64, lines = (R * static_cast<int>(sizeof(T)) + line - 1) / line;  // a step of k
+  HWY_INLINE explicit later_rows(tile_work<T> const& w)
+      : at(reinterpret_cast<char const*>(w.next_rows > 0 ? w.next_a : w.a)),
+        step(w.next_rows > 0 ? lines * line : 0),
+        steps(w.next_rows > 0 ? w.k * static_cast<std::int64_t>(sizeof(T)) / (lines * line) + 1 : w.k) {}
+  HWY_INLINE void ask() {
+    for (int i = 0; i < lines; ++i) __builtin_prefetch(at + i * line, 0, 2);
+    at += step;
+  }
+  HWY_INLINE void turn_to_row(tile_work<T> const& w, std::int64_t row) {
+    if (row < w.next_rows) at = reinterpret_cast<char const*>(w.next_a + row * w.a_row);
+  }
+  char const* at;
+  std::int64_t step, steps;  // bytes a step of k; steps of k for a row
+};
+
 // What happens rarely to a tile's sums: parts of vectors are stored, or whole ones past the caches.
 template <class T, class D>
 HWY_NOINLINE void finish(tile_work<T> const& w, T const* HWY_RESTRICT sums, int rows, int vectors) {
@@ -139,18 +159,27 @@ HWY_INLINE void store(tile_work<T> const& w, hn::Vec<D> const (&values)[R][V], s
   }
 }
 
+// One step of k: the outer product of a column of A and a row of B.
+template <class T, class D, int R, int V>
+HWY_INLINE void add_product(column<T, R> const& a, hn::Vec<D> const (&b_row)[V], hn::Vec<D> (&acc)[R][V]) {
+  HWY_UNROLL(16)
+  for (int r = 0; r < R; ++r) {
+    auto const element = hn::Set(D(), a.at(r));
+    HWY_UNROLL(4)
+    for (int v = 0; v < V; ++v) acc[r][v] = hn::MulAdd(element, b_row[v], acc[r][v]);
+  }
+}
+
 // The tile of R rows and V vectors of D.
 template <class T, class D, int R, int V, source S>
 HWY_NOINLINE void tile(tile_work<T> const& w) {
   D const d;
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
   using vec = hn::Vec<D>;
-  std::int64_t const b_row = S == source::packed ? V * N : w.b_row;
   T const* HWY_RESTRICT b = w.b;
   column<T, R> a(w.a, w.a_row, w.a_col);
   std::size_t const last = static_cast<std::size_t>(w.cols - (V - 1) * N);  // columns of the last vector
   bool const whole = last == N;
-  [[maybe_unused]] bool const far = w.far;
 
   vec acc[R][V];  // (rows, vectors)
   HWY_UNROLL(16)
@@ -162,22 +191,29 @@ HWY_NOINLINE void tile(tile_work<T> const& w) {
   if (w.k > 64 && !w.streaming)
     for (int r = 0; r < R; ++r)
       for (int v = 0; v < V; ++v) hwy::Prefetch(w.c + r * w.ldc + v * N);
-  for (std::int64_t p = w.k; p > 0; --p, a.advance(), b += b_row) {
-    vec row[V];
-    HWY_UNROLL(4)
-    for (int v = 0; v < V; ++v) {
-      if constexpr (S == source::packed) {
-        row[v] = hn::Load(d, b + v * N);
-      } else {
-        if (far) hwy::Prefetch(b + cols_ahead<T> + v * N);
-        row[v] = v < V - 1 || whole ? hn::LoadU(d, b + v * N) : load_lanes(d, b + v * N, last);
+  if constexpr (S == source::packed) {
+    later_rows<T, R> later(w);
+    for (std::int64_t done = 0, row = 0; done < w.k; later.turn_to_row(w, ++row)) {
+      std::int64_t const steps = w.k - done < later.steps ? w.k - done : later.steps;
+      done += steps;
+      for (std::int64_t p = steps; p > 0; --p, a.advance(), b += V * N) {
+        later.ask();
+        vec b_row[V];
+        HWY_UNROLL(4)
+        for (int v = 0; v < V; ++v) b_row[v] = hn::Load(d, b + v * N);
+        add_product<T, D, R, V>(a, b_row, acc);
       }
     }
-    HWY_UNROLL(16)
-    for (int r = 0; r < R; ++r) {
-      auto const element = hn::Set(d, a.at(r));
+  } else {
+    bool const far = w.far;
+    for (std::int64_t p = w.k; p > 0; --p, a.advance(), b += w.b_row) {
+      vec b_row[V];
       HWY_UNROLL(4)
-      for (int v = 0; v < V; ++v) acc[r][v] = hn::MulAdd(element, row[v], acc[r][v]);
+      for (int v = 0; v < V; ++v) {
+        if (far) hwy::Prefetch(b + cols_ahead<T> + v * N);
+        b_row[v] = v < V - 1 || whole ? hn::LoadU(d, b + v * N) : load_lanes(d, b + v * N, last);
+      }
+      add_product<T, D, R, V>(a, b_row, acc);
     }
   }
 
