@@ -92,7 +92,7 @@ struct later_rows {
   std::int64_t step, steps;  // bytes a step of k; steps of k for a row
 };
 
-// What happens rarely to a tile's sums: parts of vectors are stored, or whole ones past the caches.
+// The sums of a tile with a part of a vector, where there are no masks.
 template <class T, class D>
 HWY_NOINLINE void finish(tile_work<T> const& w, T const* HWY_RESTRICT sums, int rows, int vectors) {
   D const d;
@@ -106,8 +106,6 @@ HWY_NOINLINE void finish(tile_work<T> const& w, T const* HWY_RESTRICT sums, int 
       if (count < N)
         store_lanes(d, combined(d, sum, alpha, beta, c, static_cast<std::size_t>(count)), c,
                     static_cast<std::size_t>(count));
-      else if (w.streaming)
-        hn::Stream(combined(d, sum, alpha, beta, c, N), d, c);
       else
         hn::StoreU(combined(d, sum, alpha, beta, c, N), d, c);
     }
@@ -156,6 +154,18 @@ HWY_INLINE void store(tile_work<T> const& w, hn::Vec<D> const (&values)[R][V], s
       else
         store_lanes(d, values[r][v], at, last);
     }
+  }
+}
+
+// Whole vectors past the caches.
+template <class T, class D, int R, int V>
+HWY_INLINE void stream(tile_work<T> const& w, hn::Vec<D> const (&values)[R][V]) {
+  D const d;
+  constexpr int N = static_cast<int>(hn::MaxLanes(D()));
+  HWY_UNROLL(16)
+  for (int r = 0; r < R; ++r) {
+    HWY_UNROLL(4)
+    for (int v = 0; v < V; ++v) hn::Stream(values[r][v], d, w.c + r * w.ldc + v * N);
   }
 }
 
@@ -217,7 +227,7 @@ HWY_NOINLINE void tile(tile_work<T> const& w) {
     }
   }
 
-  if (w.streaming || (!whole && !has_masks)) {
+  if (!whole && !has_masks) {
     HWY_ALIGN T sums[R * V * N];
     HWY_UNROLL(16)
     for (int r = 0; r < R; ++r) {
@@ -226,7 +236,10 @@ HWY_NOINLINE void tile(tile_work<T> const& w) {
     }
     return finish<T, D>(w, sums, R, V);
   }
-  if (whole) {
+  if (w.streaming) {
+    settle<T, D, R, V>(w, acc, N);
+    stream<T, D, R, V>(w, acc);
+  } else if (whole) {
     settle<T, D, R, V>(w, acc, N);
     store<T, D, R, V>(w, acc, N);
   } else {
