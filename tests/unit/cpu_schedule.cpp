@@ -18,7 +18,7 @@ namespace {
 constexpr cache_sizes other{.l1 = 1, .l2 = 2, .l3 = 3};
 }
 
-TEST_SUITE_BEGIN("cpu_blocking");
+TEST_SUITE_BEGIN("cpu_schedule");
 
 TEST_CASE("cache sizes are read with their units") {
   CHECK(parse_caches("48K,1M,32M", other) == cache_sizes{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20});
@@ -87,6 +87,34 @@ TEST_CASE("what is packed fits its cache, and tiles fit the registers") {
     CHECK(tandem::cpu::packed_b_size(kernel, t) * size <= caches.l2);
     CHECK(tandem::cpu::packed_a_size<T>(t) * size <= caches.l3 / 4);
   });
+}
+
+TEST_CASE("rows of A are copied only where a tile's rows would meet in one set of L1, a transposed A always") {
+  cache_sizes const wide{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20},
+      narrow{.l1 = 12 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
+  for (auto const* set : tandem::cpu::instruction_sets()) {
+    INFO(set->technique);
+    auto const copied = [&](cache_sizes const& caches, std::int64_t lda, bool trans_a) {
+      auto o = product<float>(1000, 1000, 1000, trans_a);
+      (trans_a ? o.a_col : o.a_row) = lda;
+      return tandem::cpu::choose_tiling(caches, set->f32, o).pack_a;
+    };
+    CHECK_FALSE(copied(wide, 1000, false));
+    CHECK_FALSE(copied(wide, 1004, false));
+    CHECK(copied(narrow, 1024, false));
+    CHECK(copied(narrow, 4096, false));
+    CHECK(copied(wide, 1000, true));
+  }
+}
+
+TEST_CASE("operands that fit L2 are not copied, unless B is transposed") {
+  cache_sizes const caches{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
+  for (auto const* set : tandem::cpu::instruction_sets()) {
+    INFO(set->technique);
+    CHECK_FALSE(tandem::cpu::choose_tiling(caches, set->f32, product<float>(200, 200, 200)).pack_b);
+    CHECK(tandem::cpu::choose_tiling(caches, set->f32, product<float>(200, 200, 200, false, true)).pack_b);
+    CHECK(tandem::cpu::choose_tiling(caches, set->f32, product<float>(1000, 1000, 100)).pack_b);
+  }
 }
 
 TEST_CASE("caches smaller than a tile still give a tile") {
