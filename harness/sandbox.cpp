@@ -48,7 +48,7 @@ struct request {
   tandem::dtype dtype = tandem::dtype::f32;
   std::int64_t m = 0, n = 0, k = 0, lda = 0, ldb = 0, ldc = 0;
   std::int64_t offsets[3] = {};
-  bool trans_a = false, trans_b = false;
+  bool trans_a = false, trans_b = false, b_is_a = false;
   tandem::layout layouts[3] = {};
   double alpha = 1, beta = 0;
   harness::fill fill = harness::fill::integer;
@@ -63,6 +63,7 @@ struct request {
     t.dtype = dtype;
     t.m = m, t.n = n, t.k = k;
     t.trans_a = trans_a, t.trans_b = trans_b;
+    t.b_is_a = b_is_a;
     t.layout_a = layouts[0], t.layout_b = layouts[1], t.layout_c = layouts[2];
     t.lda = lda, t.ldb = ldb, t.ldc = ldc;
     t.offset_a = offsets[0], t.offset_b = offsets[1], t.offset_c = offsets[2];
@@ -380,11 +381,11 @@ struct sandbox::state {
     bool const on_device = kernel.memory == memory::device;
     if (on_device) {
       if (!device) device.emplace();
-      for (std::size_t i = 0; i < 3; ++i) at[i] = device->place(i, {base(i), r.bytes[i]}, r.at_end[i]);
+      for (auto const i : stored_operands(call.test)) at[i] = device->place(i, {base(i), r.bytes[i]}, r.at_end[i]);
       if (r.own_stream) call.stream = device->stream();
     }
     call.a = at[0] + r.begin[0];
-    call.b = at[1] + r.begin[1];
+    call.b = r.b_is_a ? call.a : at[1] + r.begin[1];
     call.c = at[2] + r.begin[2];
 
     environment const before;
@@ -413,7 +414,7 @@ struct sandbox::state {
   void collect(request const& r, gemm_call const& call, answer& a, std::string& reason, std::string& damage) {
     try {
       gpu::synchronize(call.stream);
-      for (std::size_t i = 0; i < 3; ++i)
+      for (auto const i : stored_operands(call.test))
         if (auto const found = device->collect(i, {base(i), r.bytes[i]}); !found.empty())
           damage += (damage.empty() ? "" : "; ") + found;
     } catch (error const& e) {
@@ -496,6 +497,7 @@ call_outcome sandbox::call(call_arguments const& arguments) {
   r.lda = t.lda, r.ldb = t.ldb, r.ldc = t.ldc;
   r.offsets[0] = t.offset_a, r.offsets[1] = t.offset_b, r.offsets[2] = t.offset_c;
   r.trans_a = t.trans_a, r.trans_b = t.trans_b;
+  r.b_is_a = t.b_is_a;
   r.layouts[0] = t.layout_a, r.layouts[1] = t.layout_b, r.layouts[2] = t.layout_c;
   r.alpha = t.alpha, r.beta = t.beta;
   r.fill = t.fill;

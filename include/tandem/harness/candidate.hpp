@@ -53,7 +53,8 @@ limits parse_limits(std::string_view text);
 /// Why these limits leave t out; empty when they do not.
 std::string outside(limits const& l, test_case const& t);
 
-/// The problem nearest to t that the limits allow: sizes rounded up, storage and scalars replaced.
+/// The problem nearest to t that the limits allow: sizes rounded up, storage and scalars replaced. Where B is A, the
+/// sizes that have to be the same are first cut to the smallest of them, and ldb and B's offset follow A's.
 test_case within(limits const& l, test_case t);
 
 /// A kernel under test. It runs in a child process, so what `open` and `run` capture is copied by fork, and what they
