@@ -61,14 +61,15 @@ std::string refuse_beyond_int(test_case const& t) {
 }
 
 /// CBLAS_LAYOUT and CBLAS_TRANSPOSE, whose values the interface fixes.
-enum : int { row_major = 101, col_major = 102, no_trans = 111, trans = 112 };
+enum : int { row_major = 101, col_major = 102, no_trans = 111, trans = 112, conj_trans = 113 };
 
 template <class T, class F>
 int call_cblas(F const& f, gemm_call const& x) {
   auto const& t = x.test;
   // One layout holds for all three operands there: one that is stored in the other is its own transpose.
   bool const flip_a = t.trans_a != (t.layout_a != t.layout_c), flip_b = t.trans_b != (t.layout_b != t.layout_c);
-  f(t.layout_c == layout::row_major ? row_major : col_major, flip_a ? trans : no_trans, flip_b ? trans : no_trans,
+  int const flipped = x.conjugated ? conj_trans : trans;
+  f(t.layout_c == layout::row_major ? row_major : col_major, flip_a ? flipped : no_trans, flip_b ? flipped : no_trans,
     as_int(t.m), as_int(t.n), as_int(t.k), static_cast<T>(t.alpha), static_cast<T const*>(x.a), as_int(t.lda),
     static_cast<T const*>(x.b), as_int(t.ldb), static_cast<T>(t.beta), static_cast<T*>(x.c), as_int(t.ldc));
   return 0;
@@ -79,6 +80,8 @@ candidate of_cblas(std::string name, F f) {
   candidate out;
   out.name = std::move(name);
   out.dtype = dtype_of<T>;
+  out.has_conjugate_transpose = true;
+  out.budget_follows_speed = true;
   out.refuses = refuse_beyond_int;
   out.run = [f = std::move(f)](gemm_call const& x) { return call_cblas<T>(f, x); };
   return out;
@@ -312,6 +315,7 @@ candidate candidate_of(kernel const& row, tandem::memory where) {
   out.memory = where;
   out.flop_budget = row.flop_budget;
   out.threaded = row.threaded && where == memory::host;
+  out.concurrent = row.concurrent && where == memory::host;
   out.reports_errors = true;
   out.open = [row, where] { return why_unavailable(row, where); };
   out.run = [row](gemm_call const& x) {

@@ -51,6 +51,7 @@ weight weigh(failure const& f) {
       case failure_class::accepted: return 1;
       case failure_class::wrong_value:
       case failure_class::stale:
+      case failure_class::disturbed:
       case failure_class::swapped_index: return 1;
     }
     return 0;
@@ -123,6 +124,7 @@ trial<T> context<T>::call(test_case const& t, operands<T> const& data, call_opti
   auto const alignment = std::max(usual_alignment, static_cast<std::size_t>(kernel_.limits.alignment));
   call_arguments arguments;
   arguments.test = told;
+  arguments.conjugated = options.conjugated;
   arguments.threads = options.threads > 0 ? options.threads : t.threads;
   arguments.own_stream = options.own_stream.value_or(t.seed % 2 == 0);
   auto const laid_out = stored_operands(t);
@@ -184,6 +186,11 @@ void context<T>::note(test_case const& t, trial<T> const& x) {
     f.what = failure_class::defect;
     f.reason = x.how.defects;
     fail(f, rung::memory);
+  }
+  f.reason = x.how.disturbed;
+  if (!f.reason.empty()) {
+    f.what = failure_class::disturbed;
+    fail(f);
   }
   f.reason = x.how.reason;
   switch (x.how.status) {

@@ -14,6 +14,8 @@
 namespace tandem::harness {
 namespace {
 
+constexpr int most_callers = 64;
+
 char letter(tandem::layout l) { return l == layout::row_major ? 'r' : 'c'; }
 
 /// The stored matrix's contiguous length: its rows in a column-major layout, its columns in a row-major one.
@@ -102,10 +104,11 @@ fill parse_fill(std::string_view word) {
 
 std::string to_string(test_case const& t) {
   return fmt::format(
-      "{}:{}{}:{}{}{}:{}x{}x{}:lda={}:ldb={}:ldc={}:offsets={},{},{}:alpha={}:beta={}:fill={}:seed={}{}{}",
+      "{}:{}{}:{}{}{}:{}x{}x{}:lda={}:ldb={}:ldc={}:offsets={},{},{}:alpha={}:beta={}:fill={}:seed={}{}{}{}",
       to_string(t.dtype), t.trans_a ? 't' : 'n', t.trans_b ? 't' : 'n', letter(t.layout_a), letter(t.layout_b),
       letter(t.layout_c), t.m, t.n, t.k, t.lda, t.ldb, t.ldc, t.offset_a, t.offset_b, t.offset_c, t.alpha, t.beta,
-      to_string(t.fill), t.seed, t.threads > 0 ? fmt::format(":threads={}", t.threads) : "", t.b_is_a ? ":b=a" : "");
+      to_string(t.fill), t.seed, t.threads > 0 ? fmt::format(":threads={}", t.threads) : "",
+      t.callers > 1 ? fmt::format(":callers={}", t.callers) : "", t.b_is_a ? ":b=a" : "");
 }
 
 test_case parse_case(std::string_view line) {
@@ -167,15 +170,20 @@ test_case parse_case(std::string_view line) {
     } else if (name == "threads") {
       t.threads = number<int>(value, "a number of threads");
       if (t.threads < 0) unreadable(part, "a number of threads");
+    } else if (name == "callers") {
+      t.callers = number<int>(value, "a number of callers");
+      if (t.callers < 1 || t.callers > most_callers) unreadable(part, fmt::format("1 to {} callers", most_callers));
     } else if (name == "b") {
       if (value != "a") unreadable(part, "b=a");
       t.b_is_a = true;
     } else {
-      unreadable(part, "lda, ldb, ldc, offsets, alpha, beta, fill, seed, threads or b=a");
+      unreadable(part, "lda, ldb, ldc, offsets, alpha, beta, fill, seed, threads, callers or b=a");
     }
   }
   if (t.b_is_a && !ldb_named) t.ldb = t.lda;
   if (t.b_is_a && !shares_storage(t)) unreadable(line, "with b=a, an A and a B that are one stored matrix");
+  if (t.callers > 1 && (t.b_is_a || t.beta != 0 || t.fill != fill::integer))
+    unreadable(line, "with several callers, integers, beta = 0 and a B that is not A");
   return t;
 }
 
