@@ -88,6 +88,7 @@ std::vector<kernel> describe(row_table const& table, row_runner const& runner) {
     k.dtype = row->dtype;
     k.device = runner.device;
     k.flop_budget = std::min(row->flop_budget, runner.flop_budget);
+    k.concurrent = true;
     k.run = [row, run = runner.run](problem const& p, execution const& how) { run(*row, p, how); };
     k.refuses = [row](problem const& p) { return refusal(*row, p); };
     k.plan = [row](problem const& p) { return plan_of(*row, p); };

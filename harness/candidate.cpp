@@ -61,14 +61,15 @@ std::string refuse_beyond_int(test_case const& t) {
 }
 
 /// CBLAS_LAYOUT and CBLAS_TRANSPOSE, whose values the interface fixes.
-enum : int { row_major = 101, col_major = 102, no_trans = 111, trans = 112 };
+enum : int { row_major = 101, col_major = 102, no_trans = 111, trans = 112, conj_trans = 113 };
 
 template <class T, class F>
 int call_cblas(F const& f, gemm_call const& x) {
   auto const& t = x.test;
   // One layout holds for all three operands there: one that is stored in the other is its own transpose.
   bool const flip_a = t.trans_a != (t.layout_a != t.layout_c), flip_b = t.trans_b != (t.layout_b != t.layout_c);
-  f(t.layout_c == layout::row_major ? row_major : col_major, flip_a ? trans : no_trans, flip_b ? trans : no_trans,
+  int const flipped = x.conjugated ? conj_trans : trans;
+  f(t.layout_c == layout::row_major ? row_major : col_major, flip_a ? flipped : no_trans, flip_b ? flipped : no_trans,
     as_int(t.m), as_int(t.n), as_int(t.k), static_cast<T>(t.alpha), static_cast<T const*>(x.a), as_int(t.lda),
     static_cast<T const*>(x.b), as_int(t.ldb), static_cast<T>(t.beta), static_cast<T*>(x.c), as_int(t.ldc));
   return 0;
@@ -79,6 +80,8 @@ candidate of_cblas(std::string name, F f) {
   candidate out;
   out.name = std::move(name);
   out.dtype = dtype_of<T>;
+  out.has_conjugate_transpose = true;
+  out.budget_follows_speed = true;
   out.refuses = refuse_beyond_int;
   out.run = [f = std::move(f)](gemm_call const& x) { return call_cblas<T>(f, x); };
   return out;
@@ -229,6 +232,12 @@ bool allows(limits const& l, bool trans_a, bool trans_b) {
   return trans_a ? (trans_b ? l.tt : l.tn) : (trans_b ? l.nt : l.nn);
 }
 
+/// Cuts the sizes that have to be the same for A to be B to the smallest of them.
+void agree_sizes(test_case& t) {
+  t.m = t.n = std::min(t.m, t.n);
+  if (contiguous_alike(t)) t.m = t.n = t.k = std::min(t.m, t.k);
+}
+
 }  // namespace
 
 std::string outside(limits const& l, test_case const& t) {
@@ -269,15 +278,21 @@ test_case within(limits const& l, test_case t) {
       break;
     }
   }
+  if (t.b_is_a) agree_sizes(t);
   if (l.no_empty)
     t.m = std::max<std::int64_t>(t.m, 1), t.n = std::max<std::int64_t>(t.n, 1), t.k = std::max<std::int64_t>(t.k, 1);
   bool const turned = t.layout_c == layout::col_major;  // canonical m is n, then
   auto const size = element_size(t.dtype);
   auto const step = std::max<std::int64_t>(1, l.alignment / size);
   std::int64_t const run = l.tight ? step : 1;  // without gaps, rows are aligned only if they are as long as that
-  t.m = round_up(t.m, std::lcm(run, turned ? l.multiple_n : l.multiple_m));
-  t.n = round_up(t.n, std::lcm(run, turned ? l.multiple_m : l.multiple_n));
-  t.k = round_up(t.k, std::lcm(run, l.multiple_k));
+  auto multiple_m = std::lcm(run, turned ? l.multiple_n : l.multiple_m);
+  auto multiple_n = std::lcm(run, turned ? l.multiple_m : l.multiple_n);
+  auto multiple_k = std::lcm(run, l.multiple_k);
+  if (t.b_is_a) multiple_m = multiple_n = std::lcm(multiple_m, multiple_n);
+  if (t.b_is_a && contiguous_alike(t)) multiple_m = multiple_n = multiple_k = std::lcm(multiple_m, multiple_k);
+  t.m = round_up(t.m, multiple_m);
+  t.n = round_up(t.n, multiple_n);
+  t.k = round_up(t.k, multiple_k);
   if (l.alpha_one) t.alpha = 1;
   if (l.beta_zero) t.beta = 0;
 
@@ -289,6 +304,7 @@ test_case within(limits const& l, test_case t) {
   fit(t.lda, tight_lda(was), tight_lda(t), t.offset_a);
   fit(t.ldb, tight_ldb(was), tight_ldb(t), t.offset_b);
   fit(t.ldc, tight_ldc(was), tight_ldc(t), t.offset_c);
+  if (t.b_is_a) t.ldb = t.lda, t.offset_b = t.offset_a;
   return t;
 }
 
@@ -299,6 +315,7 @@ candidate candidate_of(kernel const& row, tandem::memory where) {
   out.memory = where;
   out.flop_budget = row.flop_budget;
   out.threaded = row.threaded && where == memory::host;
+  out.concurrent = row.concurrent && where == memory::host;
   out.reports_errors = true;
   out.open = [row, where] { return why_unavailable(row, where); };
   out.run = [row](gemm_call const& x) {

@@ -51,6 +51,7 @@ weight weigh(failure const& f) {
       case failure_class::accepted: return 1;
       case failure_class::wrong_value:
       case failure_class::stale:
+      case failure_class::disturbed:
       case failure_class::swapped_index: return 1;
     }
     return 0;
@@ -118,14 +119,17 @@ trial<T> context<T>::call(test_case const& t, operands<T> const& data, call_opti
     return out;
   }
 
-  std::array const stored{storage_a(t), storage_b(t), storage_c(t)};
+  std::array const stored{storage_a(t), t.b_is_a ? storage() : storage_b(t), storage_c(t)};
   std::array<placement, 3> where;
   auto const alignment = std::max(usual_alignment, static_cast<std::size_t>(kernel_.limits.alignment));
   call_arguments arguments;
   arguments.test = told;
+  arguments.conjugated = options.conjugated;
   arguments.threads = options.threads > 0 ? options.threads : t.threads;
   arguments.own_stream = options.own_stream.value_or(t.seed % 2 == 0);
-  for (std::size_t i = 0; i < 3; ++i) {
+  auto const laid_out = stored_operands(t);
+  sandbox_.region(1, 0);  // of a B that is A
+  for (auto const i : laid_out) {
     arguments.at_end[i] = options.at_end.value_or(lies_at_end(t.seed, i));
     where[i] = place_on_host(stored[i], sizeof(T), arguments.at_end[i], alignment);
     arguments.begin[i] = where[i].begin;
@@ -134,11 +138,11 @@ trial<T> context<T>::call(test_case const& t, operands<T> const& data, call_opti
   std::vector<T> const nothing;
   std::array<operand_image<T>, 3> const images{
       operand_image<T>(stored[0], where[0], read ? data.a : nothing, bits::gap_a, bits::unread_a),
-      operand_image<T>(stored[1], where[1], read ? data.b : nothing, bits::gap_b, bits::unread_b),
+      operand_image<T>(stored[1], where[1], read && !t.b_is_a ? data.b : nothing, bits::gap_b, bits::unread_b),
       operand_image<T>(stored[2], where[2], t.beta != 0 ? data.c : nothing, bits::gap_c, bits::poison)};
   bool const sparse = std::ranges::any_of(images, &operand_image<T>::sparse);
   if (sparse) sandbox_.release();  // what earlier calls left between the rows
-  for (std::size_t i = 0; i < 3; ++i) images[i].write(sandbox_.region(i, where[i].region));
+  for (auto const i : laid_out) images[i].write(sandbox_.region(i, where[i].region));
 
   out.how = sandbox_.call(arguments);
   if (out.how.status == call_status::refused && out.how.reason.empty()) out.how.reason = "refused without a reason";
@@ -150,7 +154,7 @@ trial<T> context<T>::call(test_case const& t, operands<T> const& data, call_opti
   }
 
   if (out.how.status != call_status::died && out.how.status != call_status::hung) {
-    for (std::size_t i = 0; i < 3; ++i) {
+    for (auto const i : laid_out) {
       auto const now = sandbox_.region(i, where[i].region);
       // Of C, elements may differ after a right call that finished; any other writes nothing.
       bool const elements = i < 2 || !out.finished() || options.as;
@@ -182,6 +186,11 @@ void context<T>::note(test_case const& t, trial<T> const& x) {
     f.what = failure_class::defect;
     f.reason = x.how.defects;
     fail(f, rung::memory);
+  }
+  f.reason = x.how.disturbed;
+  if (!f.reason.empty()) {
+    f.what = failure_class::disturbed;
+    fail(f);
   }
   f.reason = x.how.reason;
   switch (x.how.status) {

@@ -103,8 +103,11 @@ class diagnosis {
     auto done = x_->call(t, data, quiet);
     if (done.how.status == call_status::refused) return out;
     out.died = done.how.status == call_status::died;
-    out.bad = !done.finished() || !done.damage.empty() || !done.how.defects.empty();
-    out.reason = !done.finished() ? done.how.reason : !done.damage.empty() ? done.damage : done.how.defects;
+    out.bad = !done.finished() || !done.damage.empty() || !done.how.defects.empty() || !done.how.disturbed.empty();
+    out.reason = !done.finished()           ? done.how.reason
+                 : !done.damage.empty()     ? done.damage
+                 : done.how.defects.empty() ? done.how.disturbed
+                                            : done.how.defects;
     bool const outside = !done.damage.empty() || done.how.touched >= 0;
     if (done.how.status == call_status::hung)
       out.what = failure_class::hang;
@@ -116,6 +119,8 @@ class diagnosis {
       out.what = out.died && !done.how.wrote ? failure_class::read_outside : failure_class::written_outside;
     else if (!done.how.defects.empty())
       out.what = failure_class::defect;
+    else if (!done.how.disturbed.empty())
+      out.what = failure_class::disturbed;
     if (!done.finished()) return out;
     auto seen = observe(t, std::move(data), std::move(done.c), kernel_.precision, scale_);
     if (!seen.wrong.empty()) out.bad = true, out.seen = std::move(seen);

@@ -95,8 +95,24 @@ std::vector<T> draw_integers(test_case const& t, unsigned operand, std::int64_t 
   return values;
 }
 
+namespace {
+
+/// Fills that draw B as they draw A, so that one can be the other.
+bool draws_alike(fill f) { return f == fill::integer || f == fill::normal || f == fill::uniform || f == fill::nan_all; }
+
+/// What op(B) is when it is stored where op(A) (m x k) is.
+template <class T>
+std::vector<T> read_as_b(test_case const& t, std::vector<T> const& a) {
+  if (contiguous_alike(t)) return a;
+  std::vector<T> b(a.size());
+  for (std::int64_t i = 0; i < t.m; ++i)
+    for (std::int64_t q = 0; q < t.k; ++q)
+      b[static_cast<std::size_t>(q * t.n + i)] = a[static_cast<std::size_t>(i * t.k + q)];
+  return b;
+}
+
 template <element T>
-operands<T> draw(test_case const& t, precision p) {
+operands<T> draw_apart(test_case const& t, precision p) {
   auto const count = [](std::int64_t rows, std::int64_t cols) { return static_cast<std::size_t>(rows * cols); };
   if (t.fill == fill::address) return draw_address<T>(t, p);
   if (t.fill == fill::nan_all) {
@@ -128,6 +144,18 @@ operands<T> draw(test_case const& t, precision p) {
   limits.ab = std::min(limits.ab, widest_integer(t.dtype, p));
   return {draw_integers<T>(t, 1, t.m, t.k, limits.ab), draw_integers<T>(t, 2, t.k, t.n, limits.ab),
           draw_integers<T>(t, 3, t.beta != 0 ? t.m : 0, t.n, limits.c)};
+}
+
+}  // namespace
+
+template <element T>
+operands<T> draw(test_case const& t, precision p) {
+  if (!t.b_is_a) return draw_apart<T>(t, p);
+  if (!draws_alike(t.fill))
+    throw std::invalid_argument(fmt::format("b=a: with the fill {}, B is drawn otherwise than A", to_string(t.fill)));
+  auto data = draw_apart<T>(t, p);
+  data.b = read_as_b(t, data.a);
+  return data;
 }
 
 template std::vector<float> draw_integers<float>(test_case const&, unsigned, std::int64_t, std::int64_t, std::int64_t);

@@ -39,9 +39,9 @@ template <element T>
 std::vector<T> draw_integers(test_case const& t, unsigned operand, std::int64_t rows, std::int64_t cols,
                              std::int64_t limit);
 
-/// Draws the data of any fill, for a kernel that rounds its operands to `p`. The seeds that `operand_seed` tells
-/// apart change one operand of an integer fill only. Throws std::invalid_argument when a fill
-/// cannot be had for the problem's sizes and scalars.
+/// Draws the data of any fill, for a kernel that rounds its operands to `p`; where B is A, only the fills that draw
+/// both alike: integer, normal, uniform, nan_all. The seeds that `operand_seed` tells apart change one operand of an
+/// integer fill only. Throws std::invalid_argument when a fill cannot be had for the problem's sizes and scalars.
 template <element T>
 operands<T> draw(test_case const& t, precision p = precision::element);
 

@@ -97,6 +97,11 @@ storage storage_c(test_case const& t) noexcept {
   return {t.m, t.n, t.ldc, t.offset_c, stored_by_rows(t.layout_c, false)};
 }
 
+std::vector<std::size_t> stored_operands(test_case const& t) {
+  if (t.b_is_a) return {0, 2};
+  return {0, 1, 2};
+}
+
 placement place_on_host(storage const& s, std::size_t element_size, bool at_end, std::size_t alignment) noexcept {
   std::size_t const bytes = static_cast<std::size_t>(s.span()) * element_size;
   std::size_t const offset = static_cast<std::size_t>(s.offset) * element_size;

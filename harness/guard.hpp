@@ -30,6 +30,9 @@ storage storage_a(test_case const& t) noexcept;  ///< of op(A), m x k
 storage storage_b(test_case const& t) noexcept;  ///< of op(B), k x n
 storage storage_c(test_case const& t) noexcept;
 
+/// Which operands (0: A, 1: B, 2: C) have memory of their own: all but a B that is A.
+std::vector<std::size_t> stored_operands(test_case const& t);
+
 /// Bit patterns that no computation makes, so that a NaN tells where it was read. They are signalling: untouched memory
 /// keeps the pattern, and arithmetic on it returns the same payload with the quiet bit set (on a CPU).
 template <element T>

@@ -29,7 +29,7 @@ class guarded_operands {
     using bits = nan_bits<T>;
     std::vector<T> const nothing;
     bool const read = reads_operands(t);  // if not, A and B hold NaN only
-    for (std::size_t i = 0; i < 3; ++i) {
+    for (auto const i : stored_operands(t)) {
       if constexpr (std::is_same_v<Region, host_region>)
         where_[i] = place_on_host(stored_[i], sizeof(T), lies_at_end(t.seed, i));
       else
@@ -37,9 +37,10 @@ class guarded_operands {
       regions_[i] = Region(where_[i].region);
     }
     images_[0] = make_image<T>(stored_[0], where_[0], read ? data.a : nothing, bits::gap_a, bits::unread_a);
-    images_[1] = make_image<T>(stored_[1], where_[1], read ? data.b : nothing, bits::gap_b, bits::unread_b);
+    if (!t.b_is_a)
+      images_[1] = make_image<T>(stored_[1], where_[1], read ? data.b : nothing, bits::gap_b, bits::unread_b);
     images_[2] = make_image<T>(stored_[2], where_[2], data.c, bits::gap_c, bits::poison);
-    write(0), write(1);
+    for (auto const i : stored_operands(t)) write(i);
   }
 
   /// Fresh C, then the kernel; finished on return.
@@ -49,7 +50,7 @@ class guarded_operands {
     auto const stored_a = t_.trans_a ? std::pair(t_.k, t_.m) : std::pair(t_.m, t_.k);
     auto const stored_b = t_.trans_b ? std::pair(t_.n, t_.k) : std::pair(t_.k, t_.n);
     matrix_view<T const> a(pointer(0), stored_a.first, stored_a.second, t_.lda, t_.layout_a, memory);
-    matrix_view<T const> b(pointer(1), stored_b.first, stored_b.second, t_.ldb, t_.layout_b, memory);
+    matrix_view<T const> b(pointer(t_.b_is_a ? 0 : 1), stored_b.first, stored_b.second, t_.ldb, t_.layout_b, memory);
     matrix_view<T> const c(pointer(2), t_.m, t_.n, t_.ldc, t_.layout_c, memory);
     if (t_.trans_a) a = a.transposed();
     if (t_.trans_b) b = b.transposed();
@@ -62,7 +63,7 @@ class guarded_operands {
   std::string inspect(std::vector<T>& c, bool finished) {
     static constexpr std::array names{"A", "B", "C"};
     std::string damage;
-    for (std::size_t i = 0; i < 3; ++i) {
+    for (auto const i : stored_operands(t_)) {
       auto const now = contents(i);
       auto const found = find_damage<T>(now, images_[i], stored_[i], where_[i], names[i], i < 2 || !finished);
       if (i == 2) read_elements<T>(now, stored_[i], where_[i], c);

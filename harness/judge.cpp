@@ -10,6 +10,7 @@
 
 #include "harness/context.hpp"
 #include "harness/diagnose.hpp"
+#include "harness/rungs/budget.hpp"
 #include "harness/rungs/rungs.hpp"
 
 namespace tandem::harness {
@@ -39,7 +40,8 @@ bool asked_for(judge_options const& options, rung r) {
 }
 
 template <element T>
-void climb(candidate const& kernel, judge_options const& options, judgement& out) {
+void climb(candidate const& asked, judge_options const& options, judgement& out) {
+  auto kernel = asked;  // which the context sees, and whose budget may yet change
   context<T> x(kernel, options);
   out.unavailable = x.open();
   if (!out.unavailable.empty()) return;
@@ -47,6 +49,12 @@ void climb(candidate const& kernel, judge_options const& options, judgement& out
     if (!asked_for(options, s.rung)) continue;
     auto const begin = std::chrono::steady_clock::now();
     x.begin_rung(s.rung);
+    if (kernel.budget_follows_speed) {
+      auto const measured = measure_budget(x);
+      kernel.flop_budget = measured.flop;
+      kernel.budget_follows_speed = false;
+      x.add_fact("flop budget of a problem", measured.told);
+    }
     if (x.hangs()) {
       x.leave_out("not tried: the kernel hung too often");
       continue;
@@ -69,6 +77,10 @@ void check_candidate(candidate const& kernel) {
 template <element T>
 std::optional<failure> run_alone(candidate const& kernel, test_case const& t, judge_options const& options,
                                  std::optional<test_case> const& before) {
+  if (t.callers > 1 && !kernel.concurrent)
+    throw std::invalid_argument(
+        fmt::format("{} does not promise anything to several callers at once (@concurrent=yes declares that it does)",
+                    kernel.name));
   context<T> x(kernel, options);
   if (auto const why = x.open(); !why.empty()) throw std::runtime_error(fmt::format("{}: {}", kernel.name, why));
   x.begin_rung(rung::exact);

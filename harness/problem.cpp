@@ -14,6 +14,8 @@
 namespace tandem::harness {
 namespace {
 
+constexpr int most_callers = 64;
+
 char letter(tandem::layout l) { return l == layout::row_major ? 'r' : 'c'; }
 
 /// The stored matrix's contiguous length: its rows in a column-major layout, its columns in a row-major one.
@@ -101,11 +103,12 @@ fill parse_fill(std::string_view word) {
 }
 
 std::string to_string(test_case const& t) {
-  return fmt::format("{}:{}{}:{}{}{}:{}x{}x{}:lda={}:ldb={}:ldc={}:offsets={},{},{}:alpha={}:beta={}:fill={}:seed={}{}",
-                     to_string(t.dtype), t.trans_a ? 't' : 'n', t.trans_b ? 't' : 'n', letter(t.layout_a),
-                     letter(t.layout_b), letter(t.layout_c), t.m, t.n, t.k, t.lda, t.ldb, t.ldc, t.offset_a, t.offset_b,
-                     t.offset_c, t.alpha, t.beta, to_string(t.fill), t.seed,
-                     t.threads > 0 ? fmt::format(":threads={}", t.threads) : "");
+  return fmt::format(
+      "{}:{}{}:{}{}{}:{}x{}x{}:lda={}:ldb={}:ldc={}:offsets={},{},{}:alpha={}:beta={}:fill={}:seed={}{}{}{}",
+      to_string(t.dtype), t.trans_a ? 't' : 'n', t.trans_b ? 't' : 'n', letter(t.layout_a), letter(t.layout_b),
+      letter(t.layout_c), t.m, t.n, t.k, t.lda, t.ldb, t.ldc, t.offset_a, t.offset_b, t.offset_c, t.alpha, t.beta,
+      to_string(t.fill), t.seed, t.threads > 0 ? fmt::format(":threads={}", t.threads) : "",
+      t.callers > 1 ? fmt::format(":callers={}", t.callers) : "", t.b_is_a ? ":b=a" : "");
 }
 
 test_case parse_case(std::string_view line) {
@@ -137,6 +140,7 @@ test_case parse_case(std::string_view line) {
   t.m = size(sizes[0]), t.n = size(sizes[1]), t.k = size(sizes[2]);
   t.lda = tight_lda(t), t.ldb = tight_ldb(t), t.ldc = tight_ldc(t);
 
+  bool ldb_named = false;
   for (auto const part : std::span(parts).subspan(next + 1)) {
     auto const name = part.substr(0, part.find('='));
     auto const value = value_of(part, name);
@@ -148,6 +152,7 @@ test_case parse_case(std::string_view line) {
       ld(t.lda, tight_lda(t));
     } else if (name == "ldb") {
       ld(t.ldb, tight_ldb(t));
+      ldb_named = true;
     } else if (name == "ldc") {
       ld(t.ldc, tight_ldc(t));
     } else if (name == "offsets") {
@@ -165,10 +170,20 @@ test_case parse_case(std::string_view line) {
     } else if (name == "threads") {
       t.threads = number<int>(value, "a number of threads");
       if (t.threads < 0) unreadable(part, "a number of threads");
+    } else if (name == "callers") {
+      t.callers = number<int>(value, "a number of callers");
+      if (t.callers < 1 || t.callers > most_callers) unreadable(part, fmt::format("1 to {} callers", most_callers));
+    } else if (name == "b") {
+      if (value != "a") unreadable(part, "b=a");
+      t.b_is_a = true;
     } else {
-      unreadable(part, "lda, ldb, ldc, offsets, alpha, beta, fill, seed or threads");
+      unreadable(part, "lda, ldb, ldc, offsets, alpha, beta, fill, seed, threads, callers or b=a");
     }
   }
+  if (t.b_is_a && !ldb_named) t.ldb = t.lda;
+  if (t.b_is_a && !shares_storage(t)) unreadable(line, "with b=a, an A and a B that are one stored matrix");
+  if (t.callers > 1 && (t.b_is_a || t.beta != 0 || t.fill != fill::integer))
+    unreadable(line, "with several callers, integers, beta = 0 and a B that is not A");
   return t;
 }
 
@@ -181,6 +196,17 @@ bool reads_operands(test_case const& t) noexcept { return t.alpha != 0 && t.k !=
 std::int64_t tight_lda(test_case const& t) noexcept { return tight(t.layout_a, t.trans_a, t.m, t.k); }
 std::int64_t tight_ldb(test_case const& t) noexcept { return tight(t.layout_b, t.trans_b, t.k, t.n); }
 std::int64_t tight_ldc(test_case const& t) noexcept { return tight(t.layout_c, false, t.m, t.n); }
+
+bool contiguous_alike(test_case const& t) noexcept {
+  bool const a_turned = t.trans_a != (t.layout_a == layout::col_major);
+  bool const b_turned = t.trans_b != (t.layout_b == layout::col_major);
+  return a_turned == b_turned;
+}
+
+bool shares_storage(test_case const& t) noexcept {
+  bool const same_sizes = contiguous_alike(t) ? t.m == t.k && t.k == t.n : t.m == t.n;
+  return same_sizes && t.lda == t.ldb && t.offset_a == t.offset_b;
+}
 
 problem canonical(test_case const& t) noexcept {
   problem p;

@@ -23,6 +23,8 @@ struct property {
 };
 
 constexpr property properties[] = {
+    {"several callers at once", [](test_case const& t) { return t.callers > 1; }, [](test_case& t) { t.callers = 1; }},
+    {"B in A's memory", [](test_case const& t) { return t.b_is_a; }, [](test_case& t) { t.b_is_a = false; }},
     {"beta != 0", [](test_case const& t) { return t.beta != 0; }, [](test_case& t) { t.beta = 0; }},
     {"alpha != 1", [](test_case const& t) { return t.alpha != 1; }, [](test_case& t) { t.alpha = 1; }},
     {"A is transposed", [](test_case const& t) { return t.trans_a; }, [](test_case& t) { t.trans_a = false; }},

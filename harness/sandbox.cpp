@@ -27,6 +27,7 @@
 #include <tandem/error.hpp>
 
 #include "gpu/runtime/device.hpp"
+#include "harness/callers.hpp"
 #include "harness/device_operands.hpp"
 #include "harness/floating_control.hpp"
 
@@ -48,21 +49,23 @@ struct request {
   tandem::dtype dtype = tandem::dtype::f32;
   std::int64_t m = 0, n = 0, k = 0, lda = 0, ldb = 0, ldc = 0;
   std::int64_t offsets[3] = {};
-  bool trans_a = false, trans_b = false;
+  bool trans_a = false, trans_b = false, b_is_a = false;
   tandem::layout layouts[3] = {};
   double alpha = 1, beta = 0;
   harness::fill fill = harness::fill::integer;
   std::uint64_t seed = 0;
   std::size_t bytes[3] = {}, begin[3] = {};
   bool at_end[3] = {};
-  int threads = 0;
-  bool own_stream = false;
+  int threads = 0, callers = 1;
+  bool own_stream = false, conjugated = false;
 
   test_case test() const {
     test_case t;
     t.dtype = dtype;
     t.m = m, t.n = n, t.k = k;
     t.trans_a = trans_a, t.trans_b = trans_b;
+    t.b_is_a = b_is_a;
+    t.threads = threads, t.callers = callers;
     t.layout_a = layouts[0], t.layout_b = layouts[1], t.layout_c = layouts[2];
     t.lda = lda, t.ldb = ldb, t.ldc = ldc;
     t.offset_a = offsets[0], t.offset_b = offsets[1], t.offset_c = offsets[2];
@@ -79,11 +82,12 @@ struct answer {
   int code = 0;
   double seconds = 0;
   bool last = false;  ///< the child ends after it, because its device can no longer be used
-  std::size_t reason = 0, defects = 0, damage = 0;  ///< bytes
+  std::size_t reason = 0, defects = 0, damage = 0, disturbed = 0;  ///< bytes
 };
 
-/// Where a fatal signal struck; the child writes it, the parent reads it.
+/// Where a fatal signal struck, and what the child was about; the child writes it, the parent reads it.
 struct last_words {
+  int callers;  ///< that were calling at once; 0: it called by itself
   void* address;
   bool wrote;
   bool nowhere;  ///< the machine does not say where: a misaligned vector, or an address that none can be
@@ -258,7 +262,9 @@ struct sandbox::state {
     if (child < 0) start();
     double const flop =
         2.0 * static_cast<double>(question.m) * static_cast<double>(question.n) * static_cast<double>(question.k);
-    double const limit = time_limit + std::max(0.0, flop) / 2e7;
+    // Callers at once stop after a while, each within one more call.
+    double const calls = question.callers > 1 ? 1 + 2 * question.callers : 1;
+    double const limit = time_limit + calls * std::max(0.0, flop) / 2e7;
     call_outcome out;
     if (!send_all(socket, &question, sizeof question)) return died();
     pollfd wait{socket, POLLIN, 0};
@@ -269,9 +275,9 @@ struct sandbox::state {
       if (ready > 0) break;
       if (ready < 0 && errno != EINTR) fail("poll");
       if (ready == 0) {
-        end();
         out.status = call_status::hung;
-        out.reason = fmt::format("not finished after {:.3g} s", limit);
+        out.reason = fmt::format("not finished after {:.3g} s{}", limit, while_called());
+        end();
         return out;
       }
     }
@@ -280,13 +286,18 @@ struct sandbox::state {
     out.status = a.status;
     out.code = a.code;
     out.seconds = a.seconds;
-    for (auto const& [text, size] :
-         {std::pair(&out.reason, a.reason), std::pair(&out.defects, a.defects), std::pair(&out.damage, a.damage)}) {
+    for (auto const& [text, size] : {std::pair(&out.reason, a.reason), std::pair(&out.defects, a.defects),
+                                     std::pair(&out.damage, a.damage), std::pair(&out.disturbed, a.disturbed)}) {
       text->resize(size);
       if (!receive_all(socket, text->data(), size)) return died();
     }
     if (a.last) end();
     return out;
+  }
+
+  /// Of an end that came while several callers called.
+  std::string while_called() const {
+    return words->callers > 0 ? fmt::format(", with {} callers at once", words->callers) : std::string();
   }
 
   call_outcome died() {
@@ -301,6 +312,7 @@ struct sandbox::state {
     out.reason = WIFSIGNALED(status)
                      ? fmt::format("died of signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)))
                      : fmt::format("ended its process with exit code {}", WEXITSTATUS(status));
+    out.reason += while_called();
     if (words->told && words->nowhere) {
       out.reason += ": an instruction that needs aligned memory, or an address that none can be";
     } else if (words->told) {
@@ -308,6 +320,7 @@ struct sandbox::state {
       out.wrote = words->wrote;
       std::ptrdiff_t nearest = margin;
       for (std::size_t i = 0; i < 3; ++i) {
+        if (words->callers > 0) break;  // their operands lie elsewhere
         auto const distance = at - base(i);
         auto const away =
             distance < 0 ? -distance : std::max<std::ptrdiff_t>(0, distance - static_cast<std::ptrdiff_t>(bytes[i]));
@@ -334,7 +347,7 @@ struct sandbox::state {
     request r;
     while (receive_all(other, &r, sizeof r)) {
       answer a;
-      std::string reason, defects, damage;
+      std::string reason, defects, damage, disturbed;
       try {
         if (r.what == request::load) {
           reason = kernel.open ? kernel.open() : std::string();
@@ -342,6 +355,7 @@ struct sandbox::state {
         } else {
           map(r, mapped);
           run(r, a, reason, defects, damage);
+          if (r.callers > 1 && a.status == call_status::finished) disturbed = run_at_once(r);
         }
       } catch (std::exception const& e) {
         a.status = call_status::threw;
@@ -350,9 +364,9 @@ struct sandbox::state {
         a.status = call_status::threw;
         reason = "threw something that is no std::exception";
       }
-      a.reason = reason.size(), a.defects = defects.size(), a.damage = damage.size();
+      a.reason = reason.size(), a.defects = defects.size(), a.damage = damage.size(), a.disturbed = disturbed.size();
       std::string message(reinterpret_cast<char const*>(&a), sizeof a);
-      message += reason + defects + damage;
+      message += reason + defects + damage + disturbed;
       if (!send_all(other, message.data(), message.size()) || a.last) break;
     }
     _exit(0);
@@ -376,15 +390,16 @@ struct sandbox::state {
     call.test = r.test();
     call.memory = kernel.memory;
     call.threads = r.threads;
+    call.conjugated = r.conjugated;
     std::array<std::byte*, 3> at{base(0), base(1), base(2)};
     bool const on_device = kernel.memory == memory::device;
     if (on_device) {
       if (!device) device.emplace();
-      for (std::size_t i = 0; i < 3; ++i) at[i] = device->place(i, {base(i), r.bytes[i]}, r.at_end[i]);
+      for (auto const i : stored_operands(call.test)) at[i] = device->place(i, {base(i), r.bytes[i]}, r.at_end[i]);
       if (r.own_stream) call.stream = device->stream();
     }
     call.a = at[0] + r.begin[0];
-    call.b = at[1] + r.begin[1];
+    call.b = r.b_is_a ? call.a : at[1] + r.begin[1];
     call.c = at[2] + r.begin[2];
 
     environment const before;
@@ -409,11 +424,23 @@ struct sandbox::state {
     if (auto changed = before.restore(); !changed.empty()) damage += (damage.empty() ? "" : "; ") + changed;
   }
 
+  /// After a call that finished, whose C is in its region.
+  std::string run_at_once(request const& r) const {
+    gemm_call alone;
+    alone.test = r.test();
+    alone.a = base(0) + r.begin[0], alone.b = base(1) + r.begin[1], alone.c = base(2) + r.begin[2];
+    alone.threads = r.threads;
+    words->callers = r.callers;
+    auto disturbed = call_at_once(kernel, alone);
+    words->callers = 0;
+    return disturbed;
+  }
+
   /// Waits for the device and brings the operands back. After a fault no call of this process can use the device.
   void collect(request const& r, gemm_call const& call, answer& a, std::string& reason, std::string& damage) {
     try {
       gpu::synchronize(call.stream);
-      for (std::size_t i = 0; i < 3; ++i)
+      for (auto const i : stored_operands(call.test))
         if (auto const found = device->collect(i, {base(i), r.bytes[i]}); !found.empty())
           damage += (damage.empty() ? "" : "; ") + found;
     } catch (error const& e) {
@@ -496,6 +523,7 @@ call_outcome sandbox::call(call_arguments const& arguments) {
   r.lda = t.lda, r.ldb = t.ldb, r.ldc = t.ldc;
   r.offsets[0] = t.offset_a, r.offsets[1] = t.offset_b, r.offsets[2] = t.offset_c;
   r.trans_a = t.trans_a, r.trans_b = t.trans_b;
+  r.b_is_a = t.b_is_a;
   r.layouts[0] = t.layout_a, r.layouts[1] = t.layout_b, r.layouts[2] = t.layout_c;
   r.alpha = t.alpha, r.beta = t.beta;
   r.fill = t.fill;
@@ -505,8 +533,8 @@ call_outcome sandbox::call(call_arguments const& arguments) {
     r.begin[i] = arguments.begin[i];
     r.at_end[i] = arguments.at_end[i];
   }
-  r.threads = arguments.threads;
-  r.own_stream = arguments.own_stream;
+  r.threads = arguments.threads, r.callers = t.callers;
+  r.own_stream = arguments.own_stream, r.conjugated = arguments.conjugated;
   return state_->exchange(r);
 }
 

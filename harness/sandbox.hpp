@@ -30,9 +30,12 @@ struct call_outcome {
   std::string reason = {};   ///< empty when finished
   std::string defects = {};  ///< what a watched kernel did that it must not (kernel_defect); it ran to its end
   std::string damage = {};   ///< to what only the child sees: the floating-point environment, device memory
-  int code = 0;              ///< what `run` returned
-  bool exited = false;       ///< died of its own will, with an exit code
-  int touched = -1;  ///< died by an access to unmapped memory nearest to operand 0 (A), 1 (B), 2 (C); -1: not seen
+  /// What several callers at once did to each other, after the kernel was called alone; where its process ended or hung
+  /// then, the status says that and this stays empty.
+  std::string disturbed = {};
+  int code = 0;         ///< what `run` returned
+  bool exited = false;  ///< died of its own will, with an exit code
+  int touched = -1;     ///< died by an access to unmapped memory nearest to operand 0 (A), 1 (B), 2 (C); -1: not seen
   std::ptrdiff_t touched_at = 0;  ///< bytes from the first byte of that operand's region
   bool wrote = false;             ///< whether that access was a store
   double seconds = 0;
@@ -45,6 +48,7 @@ struct call_arguments {
   std::array<bool, 3> at_end = {};        ///< whether the operand is to lie before unmapped memory, or after it
   int threads = 0;                        ///< 0: as many as the kernel likes
   bool own_stream = false;                ///< device memory: a stream of its own, not the default one
+  bool conjugated = false;                ///< as in gemm_call
 };
 
 /// A child process with one kernel, started when first needed and again after each death.

@@ -131,8 +131,8 @@ backend_descriptor const& oracle() {
       .unavailable = {},
       .version = [] { return std::string("plain loops; f32 in double, f64 in double-double"); },
       .scale = {},
-      .kernels = {gemm_row(backend::oracle, dtype::f32, 4e8, false, run),
-                  gemm_row(backend::oracle, dtype::f64, 1e8, false, run),
+      .kernels = {concurrent(gemm_row(backend::oracle, dtype::f32, 4e8, false, run)),
+                  concurrent(gemm_row(backend::oracle, dtype::f64, 1e8, false, run)),
                   axpy_row(backend::oracle, dtype::f32, false, run_axpy),
                   axpy_row(backend::oracle, dtype::f64, false, run_axpy)}};
   return d;

@@ -24,6 +24,12 @@ inline kernel gemm_row(tandem::backend id, dtype type, double flop_budget, bool 
   return row;
 }
 
+/// The row, which promises that several threads may call it at once: of a library, its own documentation would have to.
+inline kernel concurrent(kernel row) {
+  row.concurrent = true;
+  return row;
+}
+
 /// A row "<backend>.axpy.<dtype>".
 inline kernel axpy_row(tandem::backend id, dtype type, bool threaded,
                        std::function<void(axpy_problem const&, execution const&)> run) {

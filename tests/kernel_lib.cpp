@@ -49,6 +49,25 @@ TEST_CASE("what is outside declared limits is unsupported, and a kernel that is 
   CHECK(r.exit_code == 0);
 }
 
+TEST_CASE("--concurrent makes a workspace that callers share a failure; without it, it is a fact") {
+  auto const shy = check("static_sgemm", "--rungs L8");
+  CAPTURE(shy.out);
+  CHECK(shy.exit_code == 0);
+  CHECK(contains(shy.out, "belongs there; nothing else is promised"));
+  auto const promised = check("static_sgemm", "--rungs L8 --concurrent");
+  CAPTURE(promised.out);
+  CHECK(promised.exit_code == 1);
+  CHECK(contains(promised.out, ":static_sgemm@concurrent=yes'"));
+  CHECK(check("right_sgemm", "--rungs L8 --concurrent").exit_code == 0);
+}
+
+TEST_CASE("CblasConjTrans and the flop budget are told") {
+  auto const r = check("right_sgemm", "--rungs L0");
+  CHECK(contains(r.out, "CblasConjTrans: is taken as a transpose"));
+  CHECK(contains(r.out, "flop budget of a problem: "));
+  CHECK_FALSE(contains(check("right_sgemm", "--rungs L0 --flop-budget 1e8").out, "flop budget of a problem: "));
+}
+
 TEST_CASE("bad input is named, with exit code 2") {
   auto const none = check("no_sgemm");
   CHECK(none.exit_code == 2);
@@ -61,6 +80,11 @@ TEST_CASE("bad input is named, with exit code 2") {
   CHECK(contains(check("right_sgemm", "--only squares").err, "'squares' is no limit"));
   CHECK(contains(run_tandem("check --level quick --tile 8x8x8 --kernels cpu.baseline.f32.4x8").err,
                  "--tile belongs to --kernel-lib"));
+  CHECK(contains(run_tandem("check --level quick --concurrent --kernels cpu.baseline.f32.4x8").err,
+                 "--concurrent belongs to --kernel-lib"));
+  CHECK(contains(check("right_sgemm", "--abi cuda --concurrent").err, "functions on host memory"));
+  CHECK(contains(run_tandem("replay 'f32:nn:9x9x9:callers=2:kernel=" + library + ":right_sgemm'").err,
+                 "@concurrent=yes"));
   CHECK(contains(check("right_sgemm", "--rungs L12").err, "'L12' is no rung"));
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 /// What a specification says besides the name.
 struct parts {
-  std::string name, abi = "cblas", dtype, tile, only, precision, memory = "host", simt = "plain";
+  std::string name, abi = "cblas", dtype, tile, only, precision, memory = "host", simt = "plain", concurrent = "no";
 };
 
 parts cut(std::string_view spec) {
@@ -31,18 +31,19 @@ parts cut(std::string_view spec) {
     auto const part = next();
     auto const equals = part.find('=');
     auto const name = part.substr(0, equals);
-    auto* const to = name == "abi"         ? &p.abi
-                     : name == "dtype"     ? &p.dtype
-                     : name == "tile"      ? &p.tile
-                     : name == "only"      ? &p.only
-                     : name == "precision" ? &p.precision
-                     : name == "memory"    ? &p.memory
-                     : name == "simt"      ? &p.simt
-                                           : nullptr;
+    auto* const to = name == "abi"          ? &p.abi
+                     : name == "dtype"      ? &p.dtype
+                     : name == "tile"       ? &p.tile
+                     : name == "only"       ? &p.only
+                     : name == "precision"  ? &p.precision
+                     : name == "memory"     ? &p.memory
+                     : name == "simt"       ? &p.simt
+                     : name == "concurrent" ? &p.concurrent
+                                            : nullptr;
     if (to == nullptr || equals == std::string_view::npos)
       throw std::invalid_argument(
           fmt::format("'{}' says nothing about a kernel; there are abi=, dtype=, tile=, only=, "
-                      "precision=, memory= and simt=",
+                      "precision=, memory=, simt= and concurrent=",
                       part));
     *to = part.substr(equals + 1);
   }
@@ -94,6 +95,8 @@ void add_candidate_options(CLI::App& app, candidate_arguments& o) {
       ->capture_default_str();
   app.add_option("--tile", o.tile, "the tiling of --kernel-lib, such as 128x128x8");
   app.add_option("--only", o.only, "what --kernel-lib takes, such as nn,multiple_of=8; anything else is unsupported");
+  app.add_flag("--concurrent", o.concurrent,
+               "--kernel-lib promises that several threads may call it at once, and fails where it does not hold");
   app.add_option("--precision", o.precision, "what --kernel-lib multiplies in: element, tf32, f16 or bf16")
       ->capture_default_str();
 }
@@ -114,6 +117,10 @@ harness::candidate parse_kernel_spec(std::string_view spec) {
   if (out.precision != harness::precision::element && out.dtype != dtype::f32)
     throw std::invalid_argument(
         fmt::format("{} is a precision of f32 kernels, not of {}", p.precision, to_string(out.dtype)));
+  require_word(p.concurrent, "concurrent", "no", "yes");
+  if (p.concurrent == "yes" && out.memory == memory::device)
+    throw std::invalid_argument("concurrent=yes is said of functions on host memory");
+  if (p.concurrent == "yes") out.concurrent = true;
   out.spec = spec;
   return out;
 }
@@ -129,11 +136,13 @@ std::vector<harness::candidate> candidates(candidate_arguments const& o, std::st
     if (!o.tile.empty()) spec += "@tile=" + o.tile;
     if (!o.only.empty()) spec += "@only=" + o.only;
     if (o.precision != "element") spec += "@precision=" + o.precision;
+    if (o.concurrent) spec += "@concurrent=yes";
     out.push_back(parse_kernel_spec(spec));
     return out;
   }
   for (auto const& [value, name] : {std::pair(o.tile, "--tile"), std::pair(o.only, "--only")})
     if (!value.empty()) throw std::invalid_argument(fmt::format("{} belongs to --kernel-lib", name));
+  if (o.concurrent) throw std::invalid_argument("--concurrent belongs to --kernel-lib");
   for (auto const* row : find_kernels(globs, operation::gemm)) {
     if (!o.dtype.empty() && parse_dtype(o.dtype) != row->dtype) continue;
     bool const checked = o.simt == "checked" && row->backend == backend::simt;

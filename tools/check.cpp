@@ -153,7 +153,7 @@ int check(check_arguments const& o) {
     auto ladder = o.ladder;
     ladder.kernel.dtype = o.dtypes;
     ladder.kernel.simt = o.simt;
-    return climb_ladder(ladder, o.kernels, o.seed, o.json);
+    return climb_ladder(ladder, o.kernels, o.seed, o.flop_budget, o.json);
   }
   bool const checked = o.simt == "checked";
   if (auto const why = simt::checked_unavailable(); checked && !why.empty()) {

@@ -56,15 +56,18 @@ bool asks_for_ladder(ladder_arguments const& o) {
   return !o.level.empty() || !o.kernel.kernel_lib.empty() || !o.rungs.empty() || !o.junit.empty();
 }
 
-int climb_ladder(ladder_arguments const& o, std::string const& globs, std::uint64_t seed, std::string const& json) {
+int climb_ladder(ladder_arguments const& o, std::string const& globs, std::uint64_t seed, double flop_budget,
+                 std::string const& json) {
   harness::judge_options options;
   options.level = o.level.empty() ? harness::level::standard : harness::parse_level(o.level);
   options.seed = seed;
   options.time_limit = o.time_limit;
   for (auto const& word : split(o.rungs)) options.only.push_back(parse_rung(word));
   for (auto const* row : find_kernels("oracle,eigen,openblas", operation::gemm)) options.voters.push_back(*row);
-  auto const kernels = candidates(o.kernel, globs);
+  auto kernels = candidates(o.kernel, globs);
   if (kernels.empty()) throw std::invalid_argument("no kernel of this type");
+  if (flop_budget != 0)
+    for (auto& kernel : kernels) kernel.flop_budget = flop_budget, kernel.budget_follows_speed = false;
   auto json_file = open_file(json), junit_file = open_file(o.junit);
 
   bool const terminal = isatty(STDERR_FILENO) != 0;

@@ -22,7 +22,9 @@ void add_ladder_options(CLI::App& app, ladder_arguments& o);
 /// Whether the command line asks for the ladder.
 bool asks_for_ladder(ladder_arguments const& o);
 
-/// Judges each kernel, prints, writes the files asked for; returns an exit code.
-int climb_ladder(ladder_arguments const& o, std::string const& globs, std::uint64_t seed, std::string const& json);
+/// Judges each kernel, prints, writes the files asked for; returns an exit code. A flop budget of 0 leaves each kernel
+/// its own.
+int climb_ladder(ladder_arguments const& o, std::string const& globs, std::uint64_t seed, double flop_budget,
+                 std::string const& json);
 
 }  // namespace tandem::tools

@@ -17,6 +17,7 @@
 
 #include "harness/expectation.hpp"
 #include "harness/random.hpp"
+#include "harness/rungs/callers.hpp"
 #include "harness/rungs/rungs.hpp"
 #include "harness/ulps.hpp"
 
@@ -311,6 +312,7 @@ class determinism {
 template <element T>
 void climb_determinism(context<T>& x) {
   determinism<T>{x}();
+  try_callers(x);
 }
 
 template void climb_determinism<float>(context<float>&);

@@ -18,10 +18,12 @@ class exact_run {
   explicit exact_run(context<T>& x) : x_(x) {}
 
   void operator()(test_case const& t) {
+    auto const calls = x_.report().calls;
     if (t.fill == fill::nan_all)
       x_.call(t, draw<T>(t));  // what comes of it is another rung's matter
     else if (!x_.check(t))
       explain(t);
+    if (t.b_is_a) b_is_a_ += x_.report().calls - calls;
     before_.push_front(t);
     if (before_.size() > most_before) before_.pop_back();
   }
@@ -30,6 +32,9 @@ class exact_run {
     x_.restart();
     before_.clear();
   }
+
+  /// How many calls had one matrix for A and B.
+  std::int64_t with_b_as_a() const noexcept { return b_is_a_; }
 
  private:
   static constexpr std::size_t most_before = 12;
@@ -59,6 +64,7 @@ class exact_run {
 
   context<T>& x_;
   std::deque<test_case> before_;  // the latest first
+  std::int64_t b_is_a_ = 0;
   int explained_ = 0;
 };
 
@@ -79,6 +85,7 @@ void climb_exact(context<T>& x) {
   auto const& r = x.report();
   if (r.calls == 0) return;
   x.add_fact("covering array", problems.described);
+  x.add_fact("B in A's memory", fmt::format("{} products", run.with_b_as_a()));
   x.set_summary(r.failed == 0 ? fmt::format("{} products of integers, all equal to the exact ones", r.calls)
                               : fmt::format("{} of {} products of integers are wrong", r.failed, r.calls));
 }

@@ -37,6 +37,7 @@ struct amounts {
   int fresh = 1;       // processes whose first calls are looked at
   int addresses = 32;  // problems with the address code
   int thread_passes = 1;
+  int shared_passes = 6;  // of problems whose B is A
   std::vector<sizes> large = {{130, 257, 70}};
   std::vector<sizes> aligned_large = {{256, 128, 24}};
 };
@@ -58,6 +59,7 @@ amounts amounts_of(level l) {
   out.fresh = 3;
   out.addresses = 256;
   out.thread_passes = 2;
+  out.shared_passes = 40;
   out.large = {{1031, 1057, 5}, {1033, 6, 1049}, {7, 1061, 1027}, {257, 385, 513}, {517, 525, 530}};
   out.aligned_large = {{256, 384, 128}, {512, 1024, 16}, {512, 512, 512}};
   if (l == level::standard) return out;
@@ -76,6 +78,7 @@ amounts amounts_of(level l) {
   out.fresh = 8;
   out.addresses = 4096;
   out.thread_passes = 10;
+  out.shared_passes = 400;
   out.large.insert(out.large.end(), {{2053, 2063, 9},
                                      {2069, 8, 2081},
                                      {10, 2083, 2087},
@@ -112,6 +115,7 @@ class maker : exact::choices {
       for (int i = 0; i < amounts_.thread_passes; ++i) add_threads();
       if (amounts_.thread_passes > 1) add_many_threads();
     }
+    for (int i = 0; i < amounts_.shared_passes; ++i) add_b_is_a();
     // In no order, so that every kind of failure shows early and calls of all kinds follow one another.
     shuffle_from(small);
     for (auto const& s : amounts_.large) add_large(s, false);
@@ -317,6 +321,30 @@ class maker : exact::choices {
         t.threads = threads;
         add_alone(std::move(t));
       }
+  }
+
+  /// A A, A A^T, A^T A and A^T A^T with one matrix in memory for both: of usual sizes, and squares at one address, of
+  /// which a kernel may keep what it packed for the other operand or for the call before.
+  void add_b_is_a() {
+    std::vector<test_case> squares;
+    auto const edge = usual_sizes()[0];
+    int const first = static_cast<int>(source().below(4));
+    for (int i = 0; i < 4; ++i) {
+      int const trans = (first + i) % 4;
+      auto s = once_in(4) ? large_sizes() : usual_sizes();
+      s[1] = s[0];
+      if (trans == 0 || trans == 3) s[2] = s[0];
+      auto t = with_transposes(trans, s, "B is A");
+      t.b_is_a = true;
+      add_alone(fitted(std::move(t)));
+      auto square = at_start({edge, edge, edge}, "B is A, a square");
+      square.trans_a = trans % 2 != 0, square.trans_b = trans / 2 != 0;
+      square.layout_a = square.layout_b = square.layout_c;
+      square.lda = tight_lda(square), square.ldb = tight_ldb(square), square.ldc = tight_ldc(square);
+      square.b_is_a = true;
+      squares.push_back(fitted(std::move(square)));
+    }
+    add(std::move(squares));
   }
 
   candidate const& kernel_;

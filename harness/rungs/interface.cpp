@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/compare.hpp"
 #include "harness/rungs/forms.hpp"
 #include "harness/rungs/rungs.hpp"
 
@@ -29,7 +30,6 @@ constexpr std::array<std::array<double, 2>, 9> extreme_scalars{{{1e-10, 0},
                                                                 {1e10, -1},
                                                                 {0, 1e15}}};
 
-/// Whether integer data stay exact with this scalar.
 /// Whether integers are exact beside it.
 bool is_small_whole(double x) { return x == std::floor(x) && std::abs(x) <= 2; }
 
@@ -49,6 +49,7 @@ class interface_rung {
     nothing_to_multiply();
     scalars();
     bits_under_beta_one();
+    conjugate_transposes();
     wrong_arguments();
     if (x_.report().calls > 0) x_.set_summary(summary());
   }
@@ -120,6 +121,55 @@ class interface_rung {
     bool kept = true;
     for (auto const value : seen.c) kept = kept && value == 0 && std::signbit(value);
     x_.add_fact("alpha = 0, beta = 1", kept ? "C keeps its bits" : "-0 in C becomes +0");
+  }
+
+  // ---- conjugate transposes ----
+
+  /// For real elements the reference takes them for transposes; an interface that has them leaves it open to a kernel
+  /// to take none, so this is told and not judged. On squares, where no leading dimension tells one from the other.
+  void conjugate_transposes() {
+    if (!x_.kernel().has_conjugate_transpose) return;
+    int tried = 0, refused = 0;
+    std::string other;
+    for (int form = 0; form < storage_forms; ++form) {
+      auto t = x_.adapted(sized(24, 24, 24, form, 1, 0));
+      bool const transposes = t.trans_a != (t.layout_a != t.layout_c) || t.trans_b != (t.layout_b != t.layout_c);
+      t.seed = x_.seed(3, static_cast<std::uint64_t>(form));
+      if (!transposes || !x_.affordable(t)) continue;
+      auto const data = draw<T>(t, x_.kernel().precision);
+      call_options quiet;
+      quiet.quiet = true;
+      auto const plain = x_.call(t, data, quiet);
+      quiet.conjugated = true;
+      if (!plain.finished()) continue;
+      ++tried;
+      auto const seen = x_.call(t, data, quiet);
+      if (is_refusal(seen))
+        ++refused;
+      else if (other.empty())
+        other = difference(plain, seen);
+    }
+    if (tried == 0) return x_.add_fact("CblasConjTrans", "not tried: the kernel takes no transposes");
+    if (!other.empty()) return x_.add_fact("CblasConjTrans", "gives another result: " + other);
+    x_.add_fact("CblasConjTrans", refused == 0       ? "is taken as a transpose"
+                                  : refused == tried ? "is refused"
+                                                     : fmt::format("is refused in {} of {} calls", refused, tried));
+  }
+
+  /// An answer other than a product: an error, an end in order, or C as it was.
+  static bool is_refusal(trial<T> const& seen) {
+    bool const ended = seen.how.status == call_status::died && seen.how.exited;
+    if (!seen.finished()) return ended || seen.how.status == call_status::threw;
+    return seen.damage.empty() && count_poison<T>(seen.c).untouched == std::ssize(seen.c);
+  }
+
+  /// Between what a transpose gave and what its conjugate does; empty if they are the same.
+  static std::string difference(trial<T> const& plain, trial<T> const& seen) {
+    if (!seen.finished()) return seen.how.reason;
+    if (!seen.damage.empty()) return seen.damage;
+    std::int64_t differ = 0;
+    for (std::size_t i = 0; i < plain.c.size(); ++i) differ += !(plain.c[i] == seen.c[i]);
+    return differ == 0 ? "" : fmt::format("{} of {} elements differ from the transpose's", differ, plain.c.size());
   }
 
   // ---- wrong arguments ----

@@ -209,7 +209,7 @@ class scale_rung {
     check(sized(2999, 2801, 17, 2));
     // What a fast kernel takes for a product that is worth another algorithm. Integers are small, so that fewer digits
     // do for them: a permutation must bring every digit of the other operand.
-    double const share = std::min(2.3e9, x_.kernel().flop_budget / 8);
+    double const share = std::min(2.3e9, x_.kernel().flop_budget / 4);
     if (share < 6e8) return;
     auto const edge = static_cast<std::int64_t>(std::cbrt(share / 2) * 0.97);
     for (auto const f : {fill::integer, fill::permutation_a, fill::permutation_b}) {

@@ -87,6 +87,7 @@ struct kernel {
   bool host = true;          ///< takes operands in host memory
   bool device = false;       ///< takes operands in device memory
   bool threaded = false;     ///< obeys `execution.threads`; otherwise it runs on one thread of the host
+  bool concurrent = false;   ///< several threads may call `run` at once, each with a C of its own
   double flop_budget = 1e9;  ///< the largest problem, in flop, that a default check gives this kernel
 
   /// Why this machine cannot run it; empty when it can. Unset: it always can.

@@ -100,6 +100,33 @@ std::string reports_of(Call&& call) {
 
 }  // namespace
 
+TEST_CASE_TEMPLATE("a conjugate transpose is a transpose, in CBLAS and in Fortran, whatever else is there", T, float,
+                   double) {
+  auto const tandem = ours<T>();
+  auto const a = integers<T>(30, 1), b = integers<T>(30, 2);  // (6, 5) and (5, 6), or their transposes
+  for (int const layout : {int{CblasRowMajor}, int{CblasColMajor}})
+    for (bool const turn_b : {false, true}) {
+      auto const product = [&](int transpose) {
+        std::vector<T> c(36, -1);
+        int const option_b = turn_b ? transpose : int{CblasNoTrans};
+        int const ld_b = (layout == CblasRowMajor) != turn_b ? 6 : 5;
+        int const ld_a = layout == CblasRowMajor ? 6 : 5;
+        CHECK(reports_of([&] {
+                tandem.gemm(layout, transpose, option_b, 6, 6, 5, 1, a.data(), ld_a, b.data(), ld_b, 0, c.data(), 6);
+              }) == "");
+        return c;
+      };
+      CHECK(product(CblasConjTrans) == product(CblasTrans));
+      CHECK(product(CblasTrans) != std::vector<T>(36, -1));
+    }
+  for (char const letter : {'C', 'c'}) {
+    std::vector<T> conjugated(36, -1), transposed(36, -2);
+    tandem.gemm(letter, letter, 6, 6, 5, 1, a.data(), 5, b.data(), 6, 0, conjugated.data(), 6);
+    tandem.gemm('T', 'T', 6, 6, 5, 1, a.data(), 5, b.data(), 6, 0, transposed.data(), 6);
+    CHECK(conjugated == transposed);
+  }
+}
+
 TEST_CASE_TEMPLATE("products of every size, layout, option and scalar equal the reference's, gaps of C included", T,
                    float, double) {
   entries<T, int> reference;

@@ -89,6 +89,20 @@ void eights_sgemm(int layout, int trans_a, int trans_b, int m, int n, int k, flo
   multiply(x, k / 8 * 8);
 }
 
+/// Has one workspace for all its callers.
+void static_sgemm(int layout, int trans_a, int trans_b, int m, int n, int k, float alpha, float const* a, int lda,
+                  float const* b, int ldb, float beta, float* c, int ldc) {
+  call<float> x{layout, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc};
+  static float workspace[1 << 14];
+  bool const fits = x.makes_sense() && alpha != 0 && m > 0 && n > 0 && k > 0 && m * k < 1 << 14;
+  if (!fits) return multiply(x, k);
+  for (int i = 0; i < m; ++i)
+    for (int p = 0; p < k; ++p)
+      workspace[i * k + p] = a[x.strided_a() ? static_cast<long>(p) * lda + i : static_cast<long>(i) * lda + p];
+  x.a = workspace, x.lda = k, x.trans_a = x.by_rows() ? no_trans : no_trans + 1;
+  multiply(x, k);
+}
+
 /// Writes to a bad address where m is 13.
 void crashing_sgemm(int layout, int trans_a, int trans_b, int m, int n, int k, float alpha, float const* a, int lda,
                     float const* b, int ldb, float beta, float* c, int ldc) {

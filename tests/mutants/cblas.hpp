@@ -28,12 +28,13 @@ struct cblas_call {
     for (std::ptrdiff_t i = 0; i < m; ++i)
       for (std::ptrdiff_t j = 0; j < n; ++j) c[i * ldc + j] = beta == 0 ? T(0) : beta * c[i * ldc + j];
   }
-  void multiply() const {
+  operands<T> canonical() const {
     problem p;
     p.m = m, p.n = n, p.k = k, p.alpha = alpha, p.beta = beta;
     p.a = a, p.lda = lda, p.trans_a = trans_a, p.b = b, p.ldb = ldb, p.trans_b = trans_b, p.c = c, p.ldc = ldc;
-    mutants::multiply(operands<T>{p});
+    return {p};
   }
+  void multiply() const { mutants::multiply(canonical()); }
   bool empty() const { return m <= 0 || n <= 0; }
   bool has_product() const { return k > 0 && alpha != 0; }
   /// What CBLAS promises of every call.

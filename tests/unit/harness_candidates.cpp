@@ -67,6 +67,8 @@ TEST_CASE("a problem brought within any limits is within them, and one that was 
       "f64:tt:ccc:1x2x3:lda=7:ldb=8:ldc=9:offsets=1,0,1",
       "f32:nn:0x5x0",
       "f32:tn:crc:64x32x16",
+      "f32:nt:rrr:9x9x13:lda=14:offsets=1,1,0:b=a",
+      "f64:nn:ccc:9x9x9:b=a",
   };
   for (auto const& list : lists)
     for (auto const& line : lines) {
@@ -77,7 +79,17 @@ TEST_CASE("a problem brought within any limits is within them, and one that was 
       CHECK(outside(l, t) == "");
       CHECK(parse_case(to_string(t)).lda == t.lda);  // which checks the leading dimensions
       CHECK(to_string(within(l, t)) == to_string(t));
+      CHECK(t.b_is_a == parse_case(line).b_is_a);
     }
+}
+
+TEST_CASE("where B is A, a size that was changed alone takes with it those that have to be the same") {
+  auto t = parse_case("f32:nt:9x9x13:lda=14:b=a");
+  t.n = 4;
+  CHECK(to_string(within({}, t)).starts_with("f32:nt:rrr:4x4x13:lda=14:ldb=14:"));
+  t.trans_b = false;
+  CHECK(to_string(within({}, t)).starts_with("f32:nn:rrr:4x4x4:lda=5:ldb=5:"));
+  CHECK(to_string(within(parse_limits("m_multiple_of=2,n_multiple_of=3"), t)).starts_with("f32:nn:rrr:6x6x6:"));
 }
 
 TEST_CASE("a column-major C swaps the roles of m and n in the limits, as it does for the kernel") {

@@ -507,6 +507,14 @@ TEST_CASE("a failing problem is made smaller, and what it needs is named") {
   CHECK(to_string(none.test) == to_string(t));
 }
 
+TEST_CASE("what is wrong only where B is A is said to be, and shrinks with A") {
+  auto const same = reduce(parse_case("f32:nt:40x40x33:b=a:beta=2"), {}, [](test_case const& x) { return x.b_is_a; });
+  CHECK(to_string(same.test).starts_with("f32:nn:rrr:1x1x1:"));
+  CHECK(same.needed == std::vector<std::string>{"B in A's memory"});
+  auto const other = reduce(parse_case("f32:nt:40x40x33:b=a:beta=2"), {}, [](test_case const& x) { return x.k > 4; });
+  CHECK_FALSE(other.test.b_is_a);
+}
+
 TEST_CASE("a witness names the smallest problem that fails as well, as a line to replay") {
   auto const f = diagnosed(elementwise([](product<float> const& x, std::int64_t i, std::int64_t j) {
                              return updated(x, i, j, x.dot(i, j, x.p.k - x.p.k % 4));

@@ -577,6 +577,70 @@ TEST_CASE("what a kernel keeps of earlier calls is caught, with the call that ha
     }
 }
 
+TEST_CASE("B in A's memory: who tells the two apart by their address is caught, in the one call") {
+  using x = call<float> const&;
+  // Op(A)'s panel, whose rows lie one after the other, is found again under the address that op(B) has, too.
+  auto const packs_once = harness_test::make_kernel<float>("test.packs_once", [](x y) {
+    if (y.p.a != y.p.b) return harness_test::multiply(y);
+    std::vector<float> panel;
+    for (std::int64_t i = 0; i < y.p.m; ++i)
+      for (std::int64_t q = 0; q < y.p.k; ++q) panel.push_back(y.a(i, q));
+    for (std::int64_t i = 0; i < y.p.m; ++i)
+      for (std::int64_t j = 0; j < y.p.n; ++j) {
+        float sum = 0;
+        for (std::int64_t q = 0; q < y.p.k; ++q)
+          sum += panel[static_cast<std::size_t>(i * y.p.k + q)] * panel[static_cast<std::size_t>(j * y.p.k + q)];
+        y.store(i, j, sum);
+      }
+  });
+  // A symmetric product, of which half is computed: but beta C is not symmetric.
+  auto const mirrors = harness_test::make_kernel<float>("test.mirrors", [](x y) {
+    harness_test::multiply(y);
+    if (y.p.a != y.p.b || y.p.trans_a == y.p.trans_b) return;
+    for (std::int64_t i = 0; i < y.p.m; ++i)
+      for (std::int64_t j = i + 1; j < y.p.n; ++j) y.c(i, j) = y.c(j, i);
+  });
+  for (auto const& kernel : {packs_once, mirrors})
+    for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+      CAPTURE(kernel.name);
+      auto const r = climb(kernel, level::quick, seed);
+      CHECK(r.verdict == rung_verdict::fail);
+      REQUIRE(r.witness.has_value());
+      CHECK(r.witness->test.b_is_a);
+      CHECK(r.witness->after.empty());
+      CHECK(replay(candidate_of(kernel), parse_case(to_string(r.witness->test))).has_value());
+    }
+}
+
+TEST_CASE("B in A's memory: all four transposes, any scalars, within the limits") {
+  for (auto const* list :
+       {"", "nn", "nt,row_major", "tt", "tn,col_major", "m_multiple_of=6,n_multiple_of=4,k_multiple_of=9",
+        "nn,multiple_of=8,align=16,alpha=1,beta=0,tight,nonempty"}) {
+    CAPTURE(list);
+    auto kernel = candidate_of(harness_test::naive<float>());
+    kernel.limits = parse_limits(list);
+    std::set<std::pair<bool, bool>> transposes;
+    std::set<double> alphas, betas;
+    std::int64_t found = 0;
+    for (auto const& s : make_exact_problems(kernel, level::quick, 3, {}).sequences)
+      for (auto const& t : s.tests) {
+        if (!t.b_is_a) continue;
+        ++found;
+        CHECK(shares_storage(t));
+        CHECK(outside(kernel.limits, t).empty());
+        auto const p = canonical(t);
+        transposes.emplace(p.trans_a, p.trans_b);
+        alphas.insert(t.alpha), betas.insert(t.beta);
+      }
+    CHECK(found == 48);
+    if (std::string_view(list).empty()) {
+      CHECK(transposes.size() == 4);
+      CHECK(alphas.size() >= 4);
+      CHECK(betas.size() == 5);
+    }
+  }
+}
+
 TEST_CASE("rows that threads leave or write twice are caught, with how many threads there were") {
   for (auto const& p : sharers())
     for (std::uint64_t seed = 1; seed <= 2; ++seed) {

@@ -110,6 +110,35 @@ TEST_CASE("a problem's line names it completely") {
         "f32:nt:rrc:129x127x33:lda=146:ldb=33:ldc=129:offsets=0,1,0:alpha=1:beta=0.5:fill=normal:seed=42");
 }
 
+TEST_CASE("a line says where B is A's memory, and takes it only where they can be one matrix") {
+  for (auto const* line : {"f32:nn:5x5x5:b=a", "f32:nt:5x5x9:b=a", "f32:tn:5x5x9:lda=8:b=a", "f64:tt:ccc:7x7x7:b=a",
+                           "f32:nn:rcr:5x5x9:b=a", "f32:nt:5x5x9:b=a:lda=12:threads=3:seed=4"}) {
+    CAPTURE(line);
+    auto const t = parse_case(line);
+    CHECK(t.b_is_a);
+    CHECK(t.lda == t.ldb);
+    CHECK(to_string(t).ends_with(":b=a"));
+    CHECK(to_string(parse_case(to_string(t))) == to_string(t));
+  }
+  CHECK_FALSE(parse_case("f32:nn:5x5x5").b_is_a);
+  CHECK(to_string(parse_case("f32:nn:5x5x5")).find(":b=") == std::string::npos);
+  for (auto const* line :
+       {"f32:nn:5x5x9:b=a", "f32:nt:5x6x5:b=a", "f32:tt:5x5x9:b=a", "f32:nn:5x5x5:b=c", "f32:nn:5x5x5:lda=8:ldb=9:b=a",
+        "f32:nn:5x5x5:lda=8:ldb=5:b=a", "f32:nn:5x5x5:offsets=0,1,0:b=a", "f32:nn:5x5x5:a=b"}) {
+    CAPTURE(line);
+    CHECK_THROWS_AS(parse_case(line), std::invalid_argument);
+  }
+}
+
+TEST_CASE("where B is A, op(B) is read from A's elements") {
+  auto const square = draw<float>(parse_case("f32:nn:6x6x6:b=a:seed=3"));
+  CHECK(square.b == square.a);
+  auto const times_transpose = draw<float>(parse_case("f32:nt:4x4x7:b=a:fill=normal:seed=3"));
+  for (std::size_t i = 0; i < 4; ++i)
+    for (std::size_t q = 0; q < 7; ++q) CHECK(times_transpose.b[q * 4 + i] == times_transpose.a[i * 7 + q]);
+  CHECK_THROWS_AS(draw<float>(parse_case("f32:nn:6x6x6:b=a:fill=address")), std::invalid_argument);
+}
+
 TEST_CASE("a line that names no problem is an error") {
   std::string const right = "f32:nt:rrc:9x7x3:lda=3:ldb=3:ldc=9:offsets=0,1,0:alpha=1:beta=0.5:fill=normal:seed=42";
   CHECK_NOTHROW(parse_case(right));

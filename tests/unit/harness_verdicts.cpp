@@ -90,6 +90,20 @@ TEST_CASE_TEMPLATE("three ways to sum pass every generated problem", T, float, d
   CHECK(compared == results.size() / 3 * 2);
 }
 
+TEST_CASE("B in A's memory is one matrix to the kernel") {
+  bool same = false;
+  auto const row = make_kernel<float>("test.same", [&same](element_access<float> const& x) {
+    same = x.p.a == x.p.b;
+    harness_test::multiply(x);
+  });
+  for (auto const* line : {"f32:nn:9x9x9:lda=12:beta=1:b=a", "f32:nt:9x9x33:b=a", "f32:tn:ccc:9x9x33:b=a"}) {
+    CHECK(check_one(parse_case(line), row).verdict == verdict::pass);
+    CHECK(same);
+  }
+  CHECK(check_one(parse_case("f32:nn:9x9x9"), row).verdict == verdict::pass);
+  CHECK_FALSE(same);
+}
+
 TEST_SUITE_END();
 TEST_SUITE_BEGIN("harness: wrong kernels fail");
 

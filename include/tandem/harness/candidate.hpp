@@ -21,7 +21,8 @@ struct gemm_call {
   void* c = nullptr;
   tandem::memory memory = tandem::memory::host;
   CUstream_st* stream = nullptr;
-  int threads = 0;  ///< 0: as many as the kernel likes
+  int threads = 0;          ///< 0: as many as the kernel likes
+  bool conjugated = false;  ///< transposes are said to be conjugate ones, which are the same for real elements
 };
 
 /// What a kernel computes in, as its author says. `element`: the element type or better, operands unrounded. The
@@ -53,7 +54,8 @@ limits parse_limits(std::string_view text);
 /// Why these limits leave t out; empty when they do not.
 std::string outside(limits const& l, test_case const& t);
 
-/// The problem nearest to t that the limits allow: sizes rounded up, storage and scalars replaced.
+/// The problem nearest to t that the limits allow: sizes rounded up, storage and scalars replaced. Where B is A, the
+/// sizes that have to be the same are first cut to the smallest of them, and ldb and B's offset follow A's.
 test_case within(limits const& l, test_case t);
 
 /// A kernel under test. It runs in a child process, so what `open` and `run` capture is copied by fork, and what they
@@ -67,13 +69,21 @@ struct candidate {
   harness::precision precision = precision::element;
   harness::limits limits = {};
   double flop_budget = 1e9;  ///< the largest problem, in flop, that it gets
-  bool threaded = true;      ///< whether `gemm_call::threads` may change anything
+  /// Whether the ladder raises the budget to what the kernel does in 4 seconds, 2e10 flop at most: of functions whose
+  /// speed nobody knows before.
+  bool budget_follows_speed = false;
+  bool threaded = true;  ///< whether `gemm_call::threads` may change anything
+  /// Whether it promises that several threads may call it at once, each with a C of its own. Where it does not, what
+  /// becomes of such calls is told and not judged. For kernels of host memory only.
+  bool concurrent = false;
 
   /// Loads it, in the child, before its first call. Returns why it is not there; empty when it is. Throws
   /// std::exception for what makes no sense, such as a symbol that its library has not got.
   std::function<std::string()> open = {};
   /// Computes the product, finished on return. Returns 0, or the interface's own error code; may throw.
   std::function<int(gemm_call const&)> run = {};
+  /// Whether its interface has a conjugate transpose beside the plain one, as CBLAS has.
+  bool has_conjugate_transpose = false;
   /// Whether `run` reports a wrong argument (a negative size, a leading dimension too small) by its return value or an
   /// exception, before it writes anything. Where an interface promises nothing of the kind, what becomes of wrong
   /// arguments is told and not judged.

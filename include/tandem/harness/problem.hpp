@@ -47,7 +47,9 @@ struct test_case {
   std::int64_t lda = 0, ldb = 0, ldc = 0;                 ///< elements
   std::int64_t offset_a = 0, offset_b = 0, offset_c = 0;  ///< elements past a 16-byte boundary
   double alpha = 1, beta = 0;
-  int threads = 0;  ///< that a threaded kernel is to use; 0: as many as it likes
+  bool b_is_a = false;  ///< B is stored where A is, as in A A and A A^T; shares_storage(t) has to hold
+  int threads = 0;      ///< that a threaded kernel is to use; 0: as many as it likes
+  int callers = 1;      ///< threads that then call the kernel at once, each with data of its own (harness/callers.hpp)
   harness::fill fill = harness::fill::integer;
   std::uint64_t seed = 0;   ///< of its data and of where its guards lie
   std::string source = {};  ///< where the problem comes from: a shape file's row, a tile edge, …
@@ -59,11 +61,12 @@ fill parse_fill(std::string_view word);
 
 /// One line that names the problem completely, but for its source:
 /// f32:nt:rrc:129x127x33:lda=146:ldb=33:ldc=129:offsets=0,1,3:alpha=1:beta=0.5:fill=normal:seed=42
-/// and, where it says how many threads, ":threads=5" behind it.
+/// and behind it, where they apply, ":threads=5", ":callers=4" and ":b=a".
 std::string to_string(test_case const& t);
 
 /// The problem that such a line names. What follows the sizes may stand in any order or be left out: row-major, tight,
-/// offsets and beta 0, alpha 1, integers, seed 0. Throws std::invalid_argument with the part that cannot be read.
+/// offsets and beta 0, alpha 1, integers, seed 0. With b=a, ldb is lda unless it says otherwise; several callers have
+/// integers, beta = 0 and a B of their own. Throws std::invalid_argument with the part that cannot be read.
 test_case parse_case(std::string_view line);
 
 /// 2 m n k
@@ -76,6 +79,13 @@ bool reads_operands(test_case const& t) noexcept;
 std::int64_t tight_lda(test_case const& t) noexcept;
 std::int64_t tight_ldb(test_case const& t) noexcept;
 std::int64_t tight_ldc(test_case const& t) noexcept;
+
+/// Whether op(A) and op(B) have their rows, or their columns, contiguous alike: then only a square A can be B as well
+/// (A A), otherwise any A whose m is n (A A^T, A^T A).
+bool contiguous_alike(test_case const& t) noexcept;
+
+/// Whether A and B, by their sizes, storage, leading dimensions and offsets, can be one stored matrix.
+bool shares_storage(test_case const& t) noexcept;
 
 /// The sizes and scalars of the canonical problem that a kernel is handed for t, without pointers: a column-major C is
 /// computed as its transpose, so m and n change places. This is what `plan` and `refuses` are asked about.

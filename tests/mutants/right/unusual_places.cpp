@@ -48,6 +48,20 @@ void halving_recursion(operands<T> const& x) {
     for (index j = 0; j < n; ++j) x.store(i, j, sums[i * n + j]);
 }
 
+/// A matrix times its own transpose is symmetric: without a C to add, half of it is computed and mirrored.
+template <class T>
+void half_of_a_symmetric_product(operands<T> const& x) {
+  bool const own_transpose =
+      x.p.a == x.p.b && x.p.lda == x.p.ldb && x.p.trans_a != x.p.trans_b && x.p.m == x.p.n && x.p.beta == 0;
+  if (!own_transpose) return multiply(x);
+  auto const a = x.rows_of_a();
+  for (index i = 0; i < x.p.m; ++i)
+    for (index j = 0; j <= i; ++j) {
+      x.store(i, j, plain_dot(a.data() + i * x.p.k, a.data() + j * x.p.k, x.p.k));
+      x.c(j, i) = x.c(i, j);
+    }
+}
+
 /// Tiles of 8 x 8 in an order that is drawn anew in each call, by as many threads as it draws.
 template <class T>
 void drawn_order(operands<T> const& x) {
@@ -126,6 +140,8 @@ collection contents() {
   for (auto& row : all.rows) row.threaded = true;
   all.right_for_both("halving_recursion", "halves the longest side until all are 16 at most",
                      [](auto const& x) { halving_recursion(x); });
+  all.right_for_both("half_of_a_symmetric_product", "computes half of A times its transpose, and mirrors it",
+                     [](auto const& x) { half_of_a_symmetric_product(x); });
   all.right_for_both("reserved_workspace", "has its copies in 64 GiB of reserved memory",
                      [](auto const& x) { reserved_workspace(x); });
   all.right_for_both("lanes_by_address", "adds in as many lanes as A's address says",

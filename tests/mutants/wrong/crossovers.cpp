@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tests/mutants/cblas.hpp"
 #include "tests/mutants/kernels.hpp"
 
 namespace tandem::mutants {
@@ -131,6 +132,17 @@ collection contents() {
   all.wrong<double>("column_missing_from_1000", "leaves a column out where m, n and k are 1000 and more",
                     "nn:1001x1003x1009", [](auto const& x) { column_missing_from_1000(x); })
       .flop_budget = 2e10;
+  // As somebody's library, whose speed the judge has to find out.
+  add_cblas(
+      all, "wrong.cblas.column_missing_from_1000", "leaves a column out where m, n and k are 1000 and more",
+      [](auto const& x) {
+        if (x.empty()) return;
+        if (!x.has_product()) return x.scale();
+        auto y = x.canonical();
+        if (is_large(y.p)) --y.p.n;
+        multiply_rows(y, y.rows_of_a());
+      },
+      "nn:1001x1003x1009");
   return all;
 }
 

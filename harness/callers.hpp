@@ -1,0 +1,20 @@
+// Several threads that call a kernel at once, so that what it shares between its callers shows.
+#pragma once
+
+#include <string>
+
+#include <tandem/harness/candidate.hpp>
+
+namespace tandem::harness {
+
+/// `alone.test.callers` threads of this process call a kernel of host memory at once, again and again: 24 calls each
+/// and for 10 ms at least, unless that takes longer than a second. `alone` is a call that has finished, with beta = 0
+/// and exact data. Each caller has A times a power of two of its own and B times another, so that no two callers'
+/// products are the same and each has to be alone's C times both; now and then every second caller computes half the
+/// rows only, if the kernel takes that.
+///
+/// Returns the first thing that went wrong, "caller 2 of 4, call 7: C(3, 5) is 12, -24 belongs there"; empty if
+/// nothing.
+std::string call_at_once(candidate const& kernel, gemm_call const& alone);
+
+}  // namespace tandem::harness
