@@ -59,7 +59,7 @@ class product {
   void plan_sums() {
     panels_ = ceil_div(o_.k, t_.kc);
     if (grid_.terms == 1) return;
-    constexpr std::int64_t most = std::int64_t{32} << 20;  // bytes
+    constexpr std::int64_t most = std::int64_t{2} << 20;  // bytes, which stay in a cache until they are added
     sums_size_ = o_.m * o_.n;
     panels_at_once_ =
         std::clamp<std::int64_t>(most / (sums_size_ * static_cast<std::int64_t>(sizeof(T))), grid_.terms, panels_);
@@ -242,8 +242,8 @@ plan plan_of(microkernel<T> const& kernel, path way, problem const& p) {
               .keeps_c = true}}};
   auto const t = tiling_of(kernel, way, operands<T>(p));
   return {{{.name = "pc", .m = 0, .n = 0, .k = t.kc, .memory = "memory"},
-           {.name = "jc", .m = 0, .n = t.nc, .k = t.kc, .memory = "L2"},
-           {.name = "ic", .m = t.mc, .n = t.nc, .k = t.kc, .memory = "L2"},
+           {.name = "ic", .m = t.mc, .n = 0, .k = t.kc, .memory = "L3"},
+           {.name = "jc", .m = t.mc, .n = t.nc, .k = t.kc, .memory = "L2"},
            {.name = "ir", .m = t.rows, .n = t.nc, .k = t.kc, .memory = "L1"},
            {.name = "register", .m = t.rows, .n = t.cols, .k = 1, .memory = "registers", .keeps_c = true}}};
 }

@@ -46,12 +46,9 @@ HWY_INLINE void pack_transposed(T const* HWY_RESTRICT src, std::int64_t stride_w
     std::int64_t const d1 = d0 + line <= depth ? d0 + line : d0 + (depth - d0) / edge * edge;
     // The rows of the next panel: they are far apart, where no hardware prefetcher looks.
     for (int w = 0; w < W; ++w) hwy::Prefetch(src + (W + w) * stride_w + d0);
-    for (int w = 0; w < W; w += edge) {
-      int const first =
-          w + edge <= W ? w : W - edge;  // the last group overlaps its neighbour where edge does not divide W
+    for (int w = 0; w < W; w += edge)
       for (std::int64_t d = d0; d < d1; d += edge)
-        transpose_block<W>(src + first * stride_w + d, stride_w, out + d * W + first);
-    }
+        transpose_block<W>(src + w * stride_w + d, stride_w, out + d * W + w);
     d0 = d1;
   }
   for (; d0 < depth; ++d0)
@@ -82,7 +79,7 @@ void pack(T const* HWY_RESTRICT src, std::int64_t stride_w, std::int64_t stride_
   std::int64_t const whole = width / W * W, rest = width - whole;
   if (stride_w == 1) {
     pack_contiguous<T, W>(src, stride_d, whole, depth, out);
-  } else if constexpr (W >= transpose_edge<T>) {
+  } else if constexpr (W % transpose_edge<T> == 0) {
     for (std::int64_t w = 0; w < whole; w += W)
       pack_transposed<W>(src + w * stride_w, stride_w, depth, out + w * depth);
   } else {
