@@ -2,6 +2,7 @@
 #include "dispatch/select.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <set>
@@ -75,6 +76,42 @@ double cost(kernel const& row, request const& wanted) {
   return wanted.gemm != nullptr && row.cost ? row.cost(*wanted.gemm) : std::numeric_limits<double>::max();
 }
 
+// A row without an estimate, or with an infinite one, is taken only when it is named.
+bool is_ranked(kernel const& row, problem const& p) { return row.cost && std::isfinite(row.cost(p)); }
+
+// The rows that a call gets by itself, looked for once: those of the backend and type that have a cost.
+std::vector<kernel const*> const& ranked_rows(tandem::backend id, dtype type) {
+  struct group {
+    tandem::backend id;
+    dtype type;
+    std::vector<kernel const*> rows = {};
+  };
+  static std::vector<group> const groups = [] {
+    std::vector<group> all;
+    for (auto const* backend : backends())
+      for (auto const each : {dtype::f32, dtype::f64}) {
+        all.push_back({backend->backend, each});
+        for (auto const& row : backend->kernels)
+          if (row.operation() == operation::gemm && row.dtype == each && row.cost) all.back().rows.push_back(&row);
+      }
+    return all;
+  }();
+  static std::vector<kernel const*> const none;
+  auto const found = std::ranges::find_if(groups, [&](group const& g) { return g.id == id && g.type == type; });
+  return found == groups.end() ? none : found->rows;
+}
+
+// On the path of every launch, so nothing is allocated and availability is asked of one row only. Null where that is
+// not there, or no row takes the problem: what the error is then is found by the long way.
+kernel const* quickly_cheapest(tandem::backend id, problem const& p) {
+  kernel const* best = nullptr;
+  double best_cost = std::numeric_limits<double>::infinity();
+  for (auto const* row : ranked_rows(id, p.dtype))
+    if (double const c = row->cost(p); c < best_cost && (!row->refuses || row->refuses(p).empty()))
+      best = row, best_cost = c;
+  return best != nullptr && unavailable(*best).empty() ? best : nullptr;
+}
+
 // The cheapest of the candidates that can run; if none can, the first one's reason is the error's.
 kernel const& cheapest(std::vector<kernel const*> const& candidates, request const& wanted) {
   kernel const* best = nullptr;
@@ -126,10 +163,16 @@ kernel const& select(request const& wanted) {
   auto const id = wanted.backend != backend::automatic ? wanted.backend
                   : wanted.memory == memory::host      ? backend::cpu
                                                        : backend::gpu;
+  bool const unnamed = name.text.empty() && wanted.gemm != nullptr;
+  if (unnamed)
+    if (auto const* row = quickly_cheapest(id, *wanted.gemm)) {
+      check_memory(*row, wanted.memory);
+      return *row;
+    }
   std::vector<kernel const*> candidates;
   for (auto const& row : find_backend(id).kernels)
     if (row.operation() == wanted.operation && row.dtype == wanted.dtype &&
-        (name.text.empty() ? row.cost != nullptr || wanted.gemm == nullptr : row.technique() == name.text))
+        (unnamed ? is_ranked(row, *wanted.gemm) : name.text.empty() || row.technique() == name.text))
       candidates.push_back(&row);
   if (candidates.empty()) {
     if (!name.text.empty()) throw_unknown(name, id, wanted.operation);

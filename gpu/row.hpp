@@ -38,6 +38,8 @@ struct gemm_row {
   /// Unset: by its tiling alone.
   gpu::k_cut (*cut_k)(problem const&) = nullptr;
   std::int64_t most_elements = 0;  ///< that A or B may span, gaps included; 0: any
+  /// Elements of A and B that it copies to another place before it multiplies. Unset: it copies nothing.
+  std::int64_t (*copied)(problem const&) = nullptr;
 };
 
 struct axpy_row {

@@ -56,12 +56,15 @@ constexpr gpu::gemm_row maxas_row(char const* technique, void (*launch)(problem 
 
 template <class Tiling>
 constexpr gpu::gemm_row persistent_row(double throughput) {
-  return {"persistent",
-          dtype_of<typename Tiling::element>,
-          {Tiling::bm, Tiling::bn, Tiling::bk, Tiling::wm, Tiling::wn, Tiling::tm, Tiling::tn},
-          throughput,
-          1e12,
-          launch_persistent<Tiling>};
+  gpu::gemm_row row = {"persistent",
+                       dtype_of<typename Tiling::element>,
+                       {Tiling::bm, Tiling::bn, Tiling::bk, Tiling::wm, Tiling::wn, Tiling::tm, Tiling::tn},
+                       throughput,
+                       1e12,
+                       launch_persistent<Tiling>};
+  row.cut_k = cut_persistent<Tiling>;
+  row.copied = copied_by_persistent<Tiling>;
+  return row;
 }
 
 // The shares of vector_load and all that follow it are guesses, not measured yet.

@@ -1,0 +1,110 @@
+// The estimate of a call's time. On the path of every launch: no strings, no allocation.
+#include "gpu/model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace tandem::gpu {
+namespace {
+
+constexpr parameter all_parameters[] = {
+    {"rate", &row_model::rate, 0.001, 1.2},
+    {"alone", &row_model::alone, 0.05, 1},
+    {"blocks", &row_model::blocks, 1, 16},
+    {"tail", &row_model::tail, 0, 1},
+    {"call", &row_model::call, 0.5, 30},
+    {"second", &row_model::second, 0, 30},
+    {"copy", &row_model::copy, 0, 50},
+    {"round", &row_model::round, 0, 50},
+    {"along_k_a", &row_model::along_k_a, 0.3, 6},
+    {"along_k_b", &row_model::along_k_b, 0.3, 6},
+    {"unaligned_a", &row_model::unaligned_a, 0.5, 6},
+    {"unaligned_b", &row_model::unaligned_b, 0.5, 6},
+    {"unaligned_c", &row_model::unaligned_c, 0.5, 6},
+    {"near", &row_model::near, 0.02, 4},
+    {"far", &row_model::far, 0.02, 2},
+};
+
+// What a 16-byte access needs of lines that begin every ld elements.
+bool is_unaligned(void const* data, std::int64_t ld, std::int64_t size) {
+  return (reinterpret_cast<std::uintptr_t>(data) | static_cast<std::uintptr_t>(ld * size)) % 16 != 0;
+}
+
+// Of two times that overlap, about the longer; near each other they hinder each other.
+double overlapped(double x, double y) {
+  double const longer = std::max(x, y), ratio = std::min(x, y) / longer, square = ratio * ratio;
+  return longer * std::sqrt(std::sqrt(1 + square * square));
+}
+
+std::array<double, 4> factors(double along_k, double unaligned) { return {1, unaligned, along_k, along_k * unaligned}; }
+
+}  // namespace
+
+std::span<parameter const> parameters() { return all_parameters; }
+
+bool is_valid(row_model const& m) {
+  return std::ranges::all_of(all_parameters,
+                             [&](parameter const& p) {
+                               return m.*p.member >= p.least && m.*p.member <= p.most;  // false for NaN
+                             }) &&
+         m.blocks == std::floor(m.blocks);
+}
+
+estimator::estimator(gemm_row const& row, row_model const& m)
+    : row_(&row),
+      m_(m),
+      per_step_(row.tiling.bm * double(row.tiling.bn) / (peak_rate(row.dtype) * m.rate)),
+      a_(factors(m.along_k_a, m.unaligned_a)),
+      b_(factors(m.along_k_b, m.unaligned_b)),
+      per_near_byte_(1 / (near_rate * m.near)),
+      per_far_byte_(1 / (far_rate * m.far)) {}
+
+double estimator::operator()(problem const& p, int multiprocessors) const {
+  double const m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
+  auto const bytes_of_element = static_cast<std::int64_t>(size_of(p.dtype));
+  double const size = static_cast<double>(bytes_of_element), at_once = std::max(multiprocessors, 1);
+
+  auto const cut = row_->cut_k != nullptr ? row_->cut_k(p) : k_cut{};
+  auto const& t = row_->tiling;
+  double const tiles =
+      cut.on_its_side ? std::ceil(m / t.bn) * std::ceil(n / t.bm) : std::ceil(m / t.bm) * std::ceil(n / t.bn);
+  bool const is_cut = cut.unit != nullptr, is_even = is_cut && cut.length == 0;
+  double const slices = is_cut && !is_even ? std::ceil(k / static_cast<double>(cut.length)) : 1;
+
+  // Operands that are copied first lie as the kernel likes them.
+  double const copied = row_->copied != nullptr ? static_cast<double>(row_->copied(p)) * size : 0;
+  double factor = is_unaligned(p.c, p.ldc, bytes_of_element) ? m_.unaligned_c : 1;
+  if (copied == 0)
+    factor *= a_[(p.trans_a ? 0 : 2) + (is_unaligned(p.a, p.lda, bytes_of_element) ? 1 : 0)] *
+              b_[(p.trans_b ? 2 : 0) + (is_unaligned(p.b, p.ldb, bytes_of_element) ? 1 : 0)];
+
+  // Blocks of a multiprocessor, and the steps of k of each: so many whole rounds of them, and a last one.
+  double blocks = tiles * slices / at_once, steps = k / slices, rounds = 0, last = 0;
+  if (is_even) {  // shares of one size, none of them much shorter than `shortest`
+    constexpr double shortest = 64;
+    double const shares = std::min(m_.blocks * at_once, std::max(tiles * k / shortest, tiles));
+    steps = tiles * k / shares;
+    last = std::max(shares / at_once, 1.0);
+  } else {
+    rounds = std::floor(blocks / m_.blocks);
+    double const rest = blocks - rounds * m_.blocks;
+    last = m_.tail * std::ceil(rest) + (1 - m_.tail) * rest;
+    if (rounds == 0) last = std::max(last, 1.0);
+  }
+  // The fewer blocks a multiprocessor has, the less of its rate it reaches.
+  double const fill = m_.blocks > 1 ? (std::max(last, 1.0) - 1) / (m_.blocks - 1) : 1;
+  double const reached = m_.alone + (1 - m_.alone) * std::min(fill, 1.0);
+  double const multiplying =
+      (rounds * m_.blocks + last / reached) * steps * per_step_ * factor + (rounds + (last > 0 ? 1 : 0)) * m_.round;
+
+  double const bytes = size * (m * k + k * n + m * n * slices);
+  double const near = std::clamp(2 * near_bytes - bytes, 0.0, bytes);  // a little too much throws all of it out
+  double const moving = near * per_near_byte_ + (bytes - near) * per_far_byte_;
+
+  double const adding = is_cut ? m_.second + (slices > 1 ? size * m * n * slices * per_near_byte_ : 0) : 0;
+  double const copying = copied > 0 ? m_.copy + 2 * copied * per_far_byte_ : 0;
+  return m_.call + adding + copying + overlapped(multiplying, moving);
+}
+
+}  // namespace tandem::gpu
