@@ -59,6 +59,7 @@ class estimator {
  private:
   gemm_row const* row_;
   row_model m_;
+  double per_bm_, per_bn_;
   double per_step_;              ///< of a tile's step of k on a multiprocessor with all its blocks
   std::array<double, 4> a_, b_;  ///< factors by 2 along_k + unaligned
   double per_near_byte_, per_far_byte_;
