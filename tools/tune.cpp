@@ -20,6 +20,7 @@ namespace {
 
 struct tune_arguments {
   std::string measure;
+  std::vector<std::string> shapes;
   int held_out = 200;
   double seconds = 600;
 };
@@ -89,9 +90,11 @@ int measure(tune_arguments const& o) {
   stage all(o);
   bool complete = true;
   for (auto const type : {dtype::f32, dtype::f64})
-    complete = complete && all.measure(tune::calibration_shapes(type), m);
-  for (auto const type : {dtype::f32, dtype::f64})
-    complete = complete && all.measure(tune::held_out_shapes(type, o.held_out), m);
+    complete = complete &&
+               all.measure(o.shapes.empty() ? tune::calibration_shapes(type) : tune::read_shapes(o.shapes, type), m);
+  if (o.shapes.empty())
+    for (auto const type : {dtype::f32, dtype::f64})
+      complete = complete && all.measure(tune::held_out_shapes(type, o.held_out), m);
   tune::write_measurements(m, o.measure);
   fmt::print("{} shapes in {:.0f} s{}: {}\n", m.all.size(), all.elapsed(),
              complete ? "" : " (--seconds: not all of them)", o.measure);
@@ -104,6 +107,7 @@ action add_tune(CLI::App& app) {
   auto const o = std::make_shared<tune_arguments>();
   app.add_option("--measure", o->measure, "time every GPU kernel on many shapes and write this file (JSON)")
       ->required();
+  app.add_option("--shapes", o->shapes, "the shapes of these files instead")->delimiter(',');
   app.add_option("--held-out", o->held_out, "so many random shapes of each type besides those for the model")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

@@ -148,7 +148,7 @@ gemv_cut cut_gemv(std::int64_t length, std::int64_t k, bool along_k) {
   int const of_block = along_k ? gemv_threads / cut.team * gemv_rows : cut.team * width;
   cut.blocks = tiles(length, of_block);
   constexpr std::int64_t wanted = 4 * dealt_multiprocessors, least = 512, most = 65535;
-  std::int64_t const slices = std::min({wanted / cut.blocks, k / least, most});
+  std::int64_t const slices = std::min({wanted / std::max<std::int64_t>(cut.blocks, 1), k / least, most});
   if (slices > 1) cut.slice = tiles((k + slices - 1) / slices, 128) * 128;
   return cut;
 }

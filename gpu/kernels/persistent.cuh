@@ -85,33 +85,26 @@ __device__ __forceinline__ void add_outer_product_in_turns(T (&acc)[tm][tn], T c
 }
 
 /// Adds the products of `chunks` chunks, at least one, of which the first has `first` steps of k, `stages` - 1 of them
-/// on their way. `whole`: their tiles lie inside the operands, and there are as many chunks as stages or more.
+/// on their way. `whole`: their tiles lie inside the operands.
 template <class tiling, bool whole, class Tiles_a, class Tiles_b, class Place, class T>
 __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* smem_a, T* smem_b, Tiles_a& a_tiles,
                                            Tiles_b& b_tiles, int first, int chunks, Place const& place) {
-  constexpr int bk = tiling::bk, group_k = tiling::group_k, stages = tiling::stages, tm = tiling::tm, tn = tiling::tn;
+  constexpr int group_k = tiling::group_k, stages = tiling::stages, tm = tiling::tm, tn = tiling::tn;
   constexpr int pitch_a = Tiles_a::layout::pitch, size_a = Tiles_a::layout::size;
   constexpr int pitch_b = Tiles_b::layout::pitch, size_b = Tiles_b::layout::size;
   int to_copy = chunks - 1;  // besides the first
-  auto const copy_part = [&](int stage, int steps) {
-    a_tiles.copy_part(smem_a + stage * size_a, steps);
-    b_tiles.copy_part(smem_b + stage * size_b, steps);
-    commit_async();
-  };
   auto const copy_chunk = [&](int stage) {
-    if constexpr (whole) {
-      if (to_copy > 0) {
-        a_tiles.copy_whole(smem_a + stage * size_a);
-        b_tiles.copy_whole(smem_b + stage * size_b);
-      }
-      commit_async();
-    } else {  // also past the last one, so that what is read ahead has been written
-      copy_part(stage, to_copy > 0 ? bk : 0);
+    if (to_copy > 0) {
+      a_tiles.template copy<whole>(smem_a + stage * size_a);
+      b_tiles.template copy<whole>(smem_b + stage * size_b);
     }
     --to_copy;
+    commit_async();
   };
   __syncthreads();  // others may still read what was there before
-  copy_part(0, first);
+  a_tiles.copy_part(smem_a, first);
+  b_tiles.copy_part(smem_b, first);
+  commit_async();
   for (int stage = 1; stage < stages - 1; ++stage) copy_chunk(stage);
   wait_async<stages - 2>();
   __syncthreads();
@@ -135,7 +128,8 @@ __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* 
       } else {
         wait_async<stages - 2>();
         __syncthreads();
-        stage = stage + 1 == stages ? 0 : stage + 1;
+        // After the last chunk, something that is there.
+        if (chunk + 1 < chunks) stage = stage + 1 == stages ? 0 : stage + 1;
         free_stage = free_stage + 1 == stages ? 0 : free_stage + 1;
         line_a = from_a + stage * size_a;
         line_b = from_b + stage * size_b;
@@ -145,7 +139,6 @@ __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* 
       add_outer_product_in_turns(acc, a[p % 2], b[p % 2]);
     }
   }
-  wait_async<0>();  // for copies past the last chunk: what comes next uses their memory
 }
 
 /// Adds up the groups' sums in shared memory, in the groups' order, and writes the tile of C at (i0, j0) along its
@@ -154,33 +147,53 @@ template <class tiling, class Place, class T>
 __device__ __forceinline__ void add_groups(gemm_operands<T> const& g, std::int64_t i0, std::int64_t j0,
                                            Place const& place, T const (&acc)[tiling::tm][tiling::tn], T* smem,
                                            bool vectors) {
-  constexpr int width = vector_width<T>, pitch = tiling::pitch_c, cols = tiling::bn / width;
+  constexpr int width = vector_width<T>, pitch = tiling::pitch_c;
   int const thread = static_cast<int>(threadIdx.x);
   T* const of_group = smem + thread / tiling::group_threads * (tiling::bm * pitch);  // (bm, bn), padded
   __syncthreads();                                                                   // others may still read chunks
+  // Times 1, which the compiler does not know: stored as they are, they would stand in registers side by side all
+  // along.
+  T const one = g.k > 0 ? T{1} : T{0};
 #pragma unroll
   for (int i = 0; i < tiling::tm; ++i)
 #pragma unroll
-    for (int j = 0; j < tiling::tn; j += width)
-      store_vector(of_group + place.row_of(i) * pitch + place.col_of(j), &acc[i][j]);
+    for (int j = 0; j < tiling::tn; j += width) {
+      T sums[width];
+#pragma unroll
+      for (int x = 0; x < width; ++x) sums[x] = one * acc[i][j + x];
+      store_vector(of_group + place.row_of(i) * pitch + place.col_of(j), sums);
+    }
   __syncthreads();
-#pragma unroll 2
-  for (int at = thread; at < tiling::bm * cols; at += tiling::threads) {
-    int const i = at / cols, j = at % cols * width;
-    std::int64_t const row = i0 + i, left = g.n - j0 - j;
-    if (row >= g.m || left <= 0) continue;
-    T sum[width];
-    load_vector(sum, smem + i * pitch + j);
+  auto const sum = [&]<int count>(T(&sums)[count], int i, int j) {
+    load_vector<count>(sums, smem + i * pitch + j);
 #pragma unroll
     for (int group = 1; group < tiling::groups; ++group) {
-      T other[width];
-      load_vector(other, smem + (group * tiling::bm + i) * pitch + j);
+      T more[count];
+      load_vector<count>(more, smem + (group * tiling::bm + i) * pitch + j);
 #pragma unroll
-      for (int x = 0; x < width; ++x) sum[x] += other[x];
+      for (int x = 0; x < count; ++x) sums[x] += more[x];
     }
-    write_results(g.c + row * g.ldc + j0 + j, sum, left < width ? static_cast<int>(left) : width, vectors, g.alpha,
-                  g.beta);
-  }
+  };
+  auto const write = [&]<int count>() {
+    constexpr int cols = tiling::bn / count;
+#pragma unroll 4
+    for (int at = thread; at < tiling::bm * cols; at += tiling::threads) {
+      int const i = at / cols, j = at % cols * count;
+      std::int64_t const row = i0 + i, left = g.n - j0 - j;
+      if (row >= g.m || left <= 0) continue;
+      T sums[count];
+      sum(sums, i, j);
+      T* const c = g.c + row * g.ldc + j0 + j;
+      if constexpr (count == 1)
+        write_result(*c, g.alpha, sums[0], g.beta);
+      else
+        write_results(c, sums, left < count ? static_cast<int>(left) : count, true, g.alpha, g.beta);
+    }
+  };
+  if (vectors)
+    write.template operator()<width>();
+  else  // neighbours by neighbouring threads
+    write.template operator()<1>();
 }
 
 /// As write_elements, where C's rows do not begin at multiples of 16 bytes: by way of shared memory, so that a warp
@@ -234,6 +247,7 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
   T* const smem_b = smem_a + stages * decltype(a_tiles)::layout::size;  // (stages, bk, bn), padded
   auto const place = place_in_tile<tiling>();
   let_next_kernel_start();
+  wait_for_kernel_before();
 
   for (int number = 0;; ++number) {
     auto const now = find_stretch(s, number);
@@ -246,7 +260,7 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
     a_tiles.move_to(tile.m * bm, p0);
     b_tiles.move_to(tile.n * bn, p0);
     T acc[tiling::tm][tiling::tn] = {};  // (tm, tn)
-    if (a_tiles.whole() && b_tiles.whole() && chunks >= stages)
+    if (a_tiles.whole() && b_tiles.whole())
       add_chunks<tiling, true>(acc, smem_a, smem_b, a_tiles, b_tiles, first, chunks, place);
     else
       add_chunks<tiling, false>(acc, smem_a, smem_b, a_tiles, b_tiles, first, chunks, place);
@@ -310,16 +324,20 @@ void launch_persistent(problem const& p, CUstream_st* stream) {
   T *const aligned_a = memory.data(), *const aligned_b = aligned_a + size_a;
   s.parts = aligned_b + size_b;
   if (align_a) {
-    launch_align(aligned_a, s.extent_a, s.k, s.g.a, p.lda, p.m, p.k, !p.trans_a, stream);
+    launch_align(aligned_a, s.extent_a, s.k, s.g.a, p.lda, p.m, p.k, !p.trans_a, false, stream);
     s.g.a = aligned_a, s.g.lda = s.extent_a;
   }
   if (align_b) {
-    launch_align(aligned_b, s.extent_b, s.k, s.g.b, p.ldb, p.n, p.k, p.trans_b, stream);
+    launch_align(aligned_b, s.extent_b, s.k, s.g.b, p.ldb, p.n, p.k, p.trans_b, align_a, stream);
     s.g.b = aligned_b, s.g.ldb = s.extent_b;
   }
   auto const start = [&]<bool trans_a, bool trans_b, bool wide>() {
-    launch(persistent<tiling, trans_a, trans_b, wide>, dim3(static_cast<unsigned>(s.shared.blocks)),
-           dim3(tiling::threads), tiling::shared_bytes(trans_a, trans_b), stream, s);
+    auto const grid = dim3(static_cast<unsigned>(s.shared.blocks));
+    auto const bytes = tiling::shared_bytes(trans_a, trans_b);
+    if (align_a || align_b)
+      launch_after(persistent<tiling, trans_a, trans_b, wide>, grid, dim3(tiling::threads), bytes, stream, s);
+    else
+      launch(persistent<tiling, trans_a, trans_b, wide>, grid, dim3(tiling::threads), bytes, stream, s);
   };
   with_constants(start, align || p.trans_a, !align && p.trans_b, align || vectors);
   if (s.shared.shared_tiles == 0) return;
