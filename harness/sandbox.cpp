@@ -355,7 +355,7 @@ struct sandbox::state {
         } else {
           map(r, mapped);
           run(r, a, reason, defects, damage);
-          if (r.callers > 1 && a.status == call_status::finished) disturbed = run_at_once(r);
+          if (r.callers > 1 && a.status == call_status::finished) run_at_once(r, a, reason, disturbed);
         }
       } catch (std::exception const& e) {
         a.status = call_status::threw;
@@ -425,15 +425,21 @@ struct sandbox::state {
   }
 
   /// After a call that finished, whose C is in its region.
-  std::string run_at_once(request const& r) const {
+  void run_at_once(request const& r, answer& a, std::string& reason, std::string& disturbed) const {
     gemm_call alone;
     alone.test = r.test();
+    alone.memory = kernel.memory;
     alone.a = base(0) + r.begin[0], alone.b = base(1) + r.begin[1], alone.c = base(2) + r.begin[2];
     alone.threads = r.threads;
     words->callers = r.callers;
-    auto disturbed = call_at_once(kernel, alone);
+    try {
+      disturbed = call_at_once(kernel, alone);
+    } catch (error const& e) {
+      a.last = e.code() == errc::device;
+      a.status = a.last ? call_status::died : call_status::threw;
+      reason = e.what() + while_called();
+    }
     words->callers = 0;
-    return disturbed;
   }
 
   /// Waits for the device and brings the operands back. After a fault no call of this process can use the device.
