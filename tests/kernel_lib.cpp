@@ -111,7 +111,7 @@ tests::command_result check_on_device(std::string const& symbol, std::string con
 
 TEST_CASE("functions on device pointers: a right one passes, and a wrong, straying or endless one is a verdict") {
   if (!tests::has_backend(backend::gpu)) return;
-  for (auto const* symbol : {"right_sgemm", "own_workspace_sgemm"}) {
+  for (auto const* symbol : {"right_sgemm", "own_workspace_sgemm", "waiting_sgemm"}) {
     auto const r = check_on_device(symbol, "--concurrent");
     CAPTURE(symbol);
     CAPTURE(r.out);
@@ -138,6 +138,14 @@ TEST_CASE("functions on device pointers that take B for A where both lie in one 
   CAPTURE(r.out);
   CHECK(r.exit_code == 1);
   CHECK(contains(r.out, ":b=a"));
+}
+
+TEST_CASE("functions on device pointers that work on another stream than theirs fail by that") {
+  if (!tests::has_backend(backend::gpu)) return;
+  auto const r = check_on_device("default_stream_sgemm");
+  CAPTURE(r.out);
+  CHECK(r.exit_code == 1);
+  CHECK(contains(r.out, "wrote C before its turn"));
 }
 
 TEST_CASE("functions on device pointers: a workspace that streams share is a fact, or breaks a promise") {

@@ -107,6 +107,19 @@ int own_workspace_sgemm(int m, int n, int k, float alpha, float const* a, int ld
   return cudaFreeAsync(workspace, in_order) == cudaSuccess ? code : 2;
 }
 
+/// Works on the default stream, whatever its caller's is.
+int default_stream_sgemm(int m, int n, int k, float alpha, float const* a, int lda, float const* b, int ldb, float beta,
+                         float* c, int ldc, void*) {
+  return launch<defect::none>({m, n, k, alpha, a, lda, b, ldb, beta, c, ldc}, nullptr);
+}
+
+/// Is done when it returns.
+int waiting_sgemm(int m, int n, int k, float alpha, float const* a, int lda, float const* b, int ldb, float beta,
+                  float* c, int ldc, void* stream) {
+  int const code = launch<defect::none>({m, n, k, alpha, a, lda, b, ldb, beta, c, ldc}, stream);
+  return cudaStreamSynchronize(static_cast<cudaStream_t>(stream)) == cudaSuccess ? code : 2;
+}
+
 int same_memory_sgemm(int m, int n, int k, float alpha, float const* a, int lda, float const* b, int ldb, float beta,
                       float* c, int ldc, void* stream) {
   return launch<defect::same_memory>({m, n, k, alpha, a, lda, b, ldb, beta, c, ldc}, stream);

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <deque>
 #include <string>
@@ -16,6 +15,7 @@
 
 #include "gpu/descriptor.hpp"
 #include "gpu/runtime/device.hpp"
+#include "gpu/runtime/gate.hpp"
 #include "tests/support.hpp"
 #include "tests/unit/gpu_device_problem.hpp"
 
@@ -113,39 +113,6 @@ class captured_call {
   cudaGraphExec_t replay_ = nullptr;
 };
 
-/// Keeps a stream's work waiting until it is released; not for longer than `most`, so that who waits for the stream
-/// fails and does not hang.
-class blocked_stream {
- public:
-  explicit blocked_stream(cudaStream_t stream, std::chrono::milliseconds most = std::chrono::seconds(10))
-      : stream_(stream), most_(most) {
-    require(cudaLaunchHostFunc(stream, wait, this));
-  }
-  ~blocked_stream() {
-    release();
-    cudaStreamSynchronize(stream_);
-  }
-  blocked_stream(blocked_stream const&) = delete;
-  blocked_stream& operator=(blocked_stream const&) = delete;
-
-  void release() { released_ = true; }
-  bool gave_up() const { return gave_up_; }
-
- private:
-  static void wait(void* self) {
-    auto& me = *static_cast<blocked_stream*>(self);
-    auto const until = std::chrono::steady_clock::now() + me.most_;
-    while (!me.released_ && !me.gave_up_) {
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
-      me.gave_up_ = std::chrono::steady_clock::now() > until;
-    }
-  }
-
-  cudaStream_t stream_;
-  std::chrono::milliseconds most_;
-  std::atomic<bool> released_ = false, gave_up_ = false;
-};
-
 std::size_t free_memory() {
   std::size_t free = 0, total = 0;
   require(cudaMemGetInfo(&free, &total));
@@ -219,16 +186,16 @@ TEST_CASE_TEMPLATE("a call returns while its stream stands still, and writes not
         gpu::synchronize(stream);
         p.load(0);
       }
-      blocked_stream block(stream);
+      gpu::stream_gate gate(stream, std::chrono::seconds(10));
       for (auto& p : all) {
         p.run(*row, stream);
         CAPTURE(describe(p.of()));
-        REQUIRE_FALSE(block.gave_up());
+        REQUIRE_FALSE(gate.expired());
         CHECK(same_bits(p.result(beside.get()), p.before()));
       }
-      block.release();
+      gate.open();
       gpu::synchronize(stream);
-      REQUIRE_FALSE(block.gave_up());
+      REQUIRE_FALSE(gate.expired());
       for (std::size_t i = 0; i < all.size(); ++i) {
         CAPTURE(describe(all[i].of()));
         CHECK(same_bits(all[i].result(), wanted[i]));
@@ -239,9 +206,9 @@ TEST_CASE_TEMPLATE("a call returns while its stream stands still, and writes not
 TEST_CASE("who waits for a stream that stands still is found out") {
   if (!has_gpu()) return;
   made_stream const stream;
-  blocked_stream block(stream.get(), std::chrono::milliseconds(100));
+  gpu::stream_gate gate(stream.get(), std::chrono::milliseconds(100));
   gpu::synchronize(stream.get());
-  CHECK(block.gave_up());
+  CHECK(gate.expired());
 }
 
 TEST_CASE_TEMPLATE("in steady state no call takes memory from the device", T, float, double) {
