@@ -38,6 +38,8 @@ struct gemm_row {
   /// Unset: by its tiling alone.
   gpu::k_cut (*cut_k)(problem const&) = nullptr;
   std::int64_t most_elements = 0;  ///< that A or B may span, gaps included; 0: any
+  std::int64_t most_k = 0;         ///< steps of k; 0: any
+  bool one_line = false;           ///< C must be one row or one column
 };
 
 struct axpy_row {

@@ -6,10 +6,12 @@
 #include "gpu/kernels/axpy.cuh"
 #include "gpu/kernels/coalesced.cuh"
 #include "gpu/kernels/double_buffer.cuh"
+#include "gpu/kernels/gemv.cuh"
 #include "gpu/kernels/maxas_256.cuh"
 #include "gpu/kernels/maxas_64.cuh"
 #include "gpu/kernels/naive.cuh"
 #include "gpu/kernels/persistent.cuh"
+#include "gpu/kernels/rank_k.cuh"
 #include "gpu/kernels/scale.cuh"
 #include "gpu/kernels/skinny.cuh"
 #include "gpu/kernels/small.cuh"
@@ -58,10 +60,40 @@ template <class Tiling>
 constexpr gpu::gemm_row persistent_row(double throughput) {
   return {"persistent",
           dtype_of<typename Tiling::element>,
-          {Tiling::bm, Tiling::bn, Tiling::bk, Tiling::wm, Tiling::wn, Tiling::tm, Tiling::tn},
+          {Tiling::bm, Tiling::bn, Tiling::bk, Tiling::wm, Tiling::wn, Tiling::tm, Tiling::tn, Tiling::groups},
           throughput,
           1e12,
           launch_persistent<Tiling>};
+}
+
+template <class T>
+constexpr gpu::gemm_row gemv_row(double throughput) {
+  constexpr int width = vector_width<T>, bn = 32 * width;
+  return {.technique = "gemv",
+          .dtype = dtype_of<T>,
+          .tiling = {.bm = 1, .bn = bn, .bk = bn, .wm = 1, .wn = bn, .tm = 1, .tn = width},
+          .throughput = throughput,
+          .flop_budget = 1e12,
+          .launch = launch_gemv<T>,
+          .cut_k = gemv_k_cut<T>,
+          .one_line = true};
+}
+
+template <class Tiling>
+constexpr gpu::gemm_row rank_k_row(double throughput) {
+  return {.technique = "rank_k",
+          .dtype = dtype_of<typename Tiling::element>,
+          .tiling = {.bm = Tiling::bm,
+                     .bn = Tiling::bn,
+                     .bk = Tiling::bk,
+                     .wm = Tiling::bm / Tiling::warps,
+                     .wn = Tiling::bn,
+                     .tm = 1,
+                     .tn = Tiling::tn},
+          .throughput = throughput,
+          .flop_budget = 1e12,
+          .launch = launch_rank_k<Tiling>,
+          .most_k = Tiling::bk};
 }
 
 // The shares of vector_load and all that follow it are guesses, not measured yet.
@@ -109,17 +141,29 @@ inline constexpr gpu::gemm_row gemm_rows[] = {
     skinny_row<block_tiling<float,  8, 128, 64,    4, 8,  8, 3, 2>>(0.33),
     skinny_row<block_tiling<float,  16, 128, 64,   8, 8,  8, 2, 2>>(0.37),
     skinny_row<block_tiling<double, 16, 64, 32,    4, 4,  4, 3, 2>>(0.33),
+    skinny_row<block_tiling<float,  32, 128, 32,   4, 8,  1, 2, 4>>(0.4),
+    skinny_row<block_tiling<double, 32, 64, 32,    4, 4,  1, 2, 3>>(0.35),
+    gemv_row<float>(0.05),
+    gemv_row<double>(0.05),
+    rank_k_row<rank_tiling<float,  64, 16, 8>>(0.3),
+    rank_k_row<rank_tiling<double, 64, 16, 8>>(0.3),
     maxas_row<maxas_tiling<float, 64, 6>>("maxas_64", launch_maxas_64<maxas_tiling<float, 64, 6>>),
     maxas_row<maxas_tiling<double, 64, 4>>("maxas_64", launch_maxas_64<maxas_tiling<double, 64, 4>>),
     maxas_row<maxas_tiling<float, 128, 2>>("maxas_256", launch_maxas_256<maxas_tiling<float, 128, 2>>),
     small_row<block_tiling<float,  16, 16, 64,     2, 4,  8, 4, 2>>(0.25),
     small_row<block_tiling<float,  32, 32, 32,     4, 4,  4, 4, 2>>(0.48),
     small_row<block_tiling<double, 16, 16, 32,     2, 2,  4, 4, 2>>(0.25),
-    // Of a persistent_tiling:          warps  bk  thread  stages, blocks on a multiprocessor    share
+    // Of a persistent_tiling:          warps  bk  thread  stages, blocks on a multiprocessor, groups
     persistent_row<persistent_tiling<float,  2, 4,  8,  16, 8,  6, 1>>(0.77),
     persistent_row<persistent_tiling<float,  2, 2,  8,  16, 8,  4, 2>>(0.75),
     persistent_row<persistent_tiling<float,  1, 2,  8,  16, 8,  5, 4>>(0.74),
+    persistent_row<persistent_tiling<float,  2, 2,  16, 16, 8,  4, 1, 2>>(0.76),
+    persistent_row<persistent_tiling<float,  1, 2,  32, 16, 8,  4, 1, 4>>(0.74),
+    persistent_row<persistent_tiling<float,  1, 2,  16, 16, 8,  4, 2, 2>>(0.74),
+    persistent_row<persistent_tiling<float,  1, 1,  64, 16, 8,  3, 1, 8>>(0.7),
+    persistent_row<persistent_tiling<float,  1, 1,  32, 16, 8,  4, 2, 4>>(0.7),
     persistent_row<persistent_tiling<double, 4, 2,  8,  8, 8,   4, 1>>(0.5),
+    persistent_row<persistent_tiling<double, 2, 1,  32, 8, 8,   3, 1, 4>>(0.45),
 };
 
 inline constexpr gpu::axpy_row axpy_rows[] = {

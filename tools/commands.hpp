@@ -21,6 +21,7 @@ action add_count(CLI::App& app);
 action add_replay(CLI::App& app);
 action add_reveal(CLI::App& app);
 action add_selftest(CLI::App& app);
+action add_tune(CLI::App& app);
 
 /// The text of `tandem --version`.
 std::string version_text();

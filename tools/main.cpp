@@ -29,6 +29,7 @@ int main(int argc, char** argv) {
   add("tiles", "how each kernel cuts one problem, CPU and GPU side by side", tools::add_tiles);
   add("bench", "measure kernels against named peers", tools::add_bench);
   add("count", "what a GPU kernel's memory accesses cost, line by line, counted on the CPU", tools::add_count);
+  add("tune", "measure the GPU's kernels, by which dispatch chooses among them", tools::add_tune);
 
   try {
     app.parse(argc, argv);

@@ -20,17 +20,20 @@ struct async_layout {
 template <class T, int bx, int bk, int threads, bool contiguous_in_k, bool vectors>
 class async_tiles {
   static constexpr int width = vectors && !contiguous_in_k ? vector_width<T> : 1, bytes = width * int{sizeof(T)};
-  static constexpr int line = (contiguous_in_k ? bk : bx) / width;  // copies side by side in memory
+  // What is contiguous in k is copied in pieces of lines: of a whole one, neighbouring threads would meet in a bank.
+  static constexpr int piece = contiguous_in_k ? 8 : bx / width;  // copies side by side in memory
+  static constexpr int pieces = contiguous_in_k ? bk / piece : 1;
   static constexpr int lines = contiguous_in_k ? bx : bk;
-  static constexpr int copies = line * lines / threads;
-  static_assert(threads % line == 0 || line % threads == 0, "a thread's copies stand in columns, or in rows");
-  static_assert(line * lines % threads == 0, "every thread makes as many");
+  static constexpr int copies = piece * pieces * lines / threads;
+  static_assert(threads % piece == 0 || piece % threads == 0, "a thread's copies stand in columns, or in rows");
+  static_assert(piece * lines % threads == 0, "every thread makes as many of each piece");
+  static constexpr int in_piece = copies / pieces;
   // A thread's first place in a tile: along a line, and which line.
-  __device__ static int along() { return static_cast<int>(threadIdx.x) % line * width; }
-  __device__ static int across() { return static_cast<int>(threadIdx.x) / line; }
+  __device__ static int along() { return static_cast<int>(threadIdx.x) % piece * width; }
+  __device__ static int across() { return static_cast<int>(threadIdx.x) / piece; }
   // How far a thread's i-th copy lies from its first.
-  __device__ static constexpr int along(int i) { return i * threads % line * width; }
-  __device__ static constexpr int across(int i) { return i * threads / line; }
+  __device__ static constexpr int along(int i) { return i / in_piece * piece + i % in_piece * threads % piece * width; }
+  __device__ static constexpr int across(int i) { return i % in_piece * threads / piece; }
 
  public:
   using layout = async_layout<T, bx, bk, contiguous_in_k>;
@@ -54,10 +57,10 @@ class async_tiles {
   __device__ __forceinline__ void copy_whole(T* smem) {
 #pragma unroll
     for (int i = 0; i < copies; ++i) copy_async<bytes>(smem + to_ + to(i), from_ + from(i));
-    advance();
+    advance(bk);
   }
 
-  /// The same where only `steps` steps are there, with 0 outside the operand. Nothing outside it is read.
+  /// The same of a tile of `steps` steps, with 0 for the others and outside the operand. Nothing outside it is read.
   __device__ __forceinline__ void copy_part(T* smem, int steps) {
 #pragma unroll
     for (int i = 0; i < copies; ++i) {
@@ -66,7 +69,7 @@ class async_tiles {
       int const count = lines_left > 0 ? min(max(line_left, 0), width) : 0;
       copy_async<bytes>(smem + to_ + to(i), count > 0 ? from_ + from(i) : operand_, count * int{sizeof(T)});
     }
-    advance();
+    advance(steps);
   }
 
  private:
@@ -75,7 +78,7 @@ class async_tiles {
   }
   __device__ __forceinline__ std::int64_t from(int i) const { return across(i) * ld_ + along(i); }
 
-  __device__ __forceinline__ void advance() { from_ += contiguous_in_k ? std::int64_t{bk} : bk * ld_; }
+  __device__ __forceinline__ void advance(int steps) { from_ += contiguous_in_k ? std::int64_t{steps} : steps * ld_; }
 
   T const* operand_;
   std::int64_t ld_, extent_;

@@ -1,0 +1,97 @@
+#include "tools/tune/sweep.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <fmt/format.h>
+#include <tandem/error.hpp>
+
+namespace tandem::tune {
+namespace {
+
+constexpr double hopeless_estimate = 20, hopeless_time = 8, near = 1.12;
+constexpr double batch_microseconds = 300;
+constexpr int most_calls = 200;
+
+double median(std::vector<double> samples) {
+  auto const middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
+  std::nth_element(samples.begin(), middle, samples.end());
+  return *middle;
+}
+
+class candidate {
+ public:
+  candidate(kernel const& row, shape const& s, stopwatch const& time) : row_(&row), shape_(&s), time_(&time) {}
+
+  /// One call; where it looks hopeless, another, since the first may have waited for its code or its workspace.
+  double first_call(double best) {
+    once_ = time(1);
+    if (once_ > hopeless_time * best) once_ = std::min(once_, time(1));
+    return once_;
+  }
+  void add_samples(int count) {
+    int const calls = std::clamp(static_cast<int>(batch_microseconds / once_), 1, most_calls);
+    for (int i = 0; i < count; ++i) samples_.push_back(time(calls));
+    once_ = result();  // better known now
+  }
+  double result() const { return median(samples_); }
+  bool has_samples() const { return !samples_.empty(); }
+  timing report() const { return {row_->name, has_samples() ? result() : once_, !has_samples(), {}}; }
+
+ private:
+  double time(int calls) const { return (*time_)(*row_, *shape_, calls); }
+
+  kernel const* row_;
+  shape const* shape_;
+  stopwatch const* time_;
+  double once_ = 0;
+  std::vector<double> samples_;
+};
+
+}  // namespace
+
+std::vector<timing> sweep(shape const& s, std::vector<kernel const*> const& rows, stopwatch const& time) {
+  constexpr double unknown = std::numeric_limits<double>::max();
+  struct estimated {
+    kernel const* row;
+    double cost;
+  };
+  std::vector<timing> timings;
+  std::vector<estimated> order;
+  auto const p = place(s);
+  for (auto const* row : rows) {
+    if (row->dtype != p.dtype) continue;
+    if (auto why = row->refuses ? row->refuses(p) : std::string(); !why.empty())
+      timings.push_back({row->name, {}, false, std::move(why)});
+    else
+      order.push_back({row, row->cost ? row->cost(p) : unknown});
+  }
+  std::ranges::stable_sort(order, {}, &estimated::cost);
+
+  std::vector<candidate> timed;
+  double best = unknown;
+  for (auto const& [row, cost] : order) {
+    if (cost != unknown && cost > hopeless_estimate * order.front().cost) {
+      timings.push_back({row->name, {}, false, fmt::format("estimated at {:.3g} us", cost)});
+      continue;
+    }
+    candidate c(*row, s, time);
+    try {
+      double const once = c.first_call(best);
+      if (once <= hopeless_time * best) {
+        c.add_samples(once > 5000 ? 1 : once > 3 * best ? 2 : 5);
+        best = std::min(best, c.result());
+      }
+      timed.push_back(c);
+    } catch (error const& e) {
+      if (e.code() != errc::out_of_memory) throw;
+      timings.push_back({row->name, {}, false, e.what()});
+    }
+  }
+  for (auto& c : timed)
+    if (c.has_samples() && c.result() < near * best) c.add_samples(c.result() > 5000 ? 2 : 5);
+  for (auto const& c : timed) timings.push_back(c.report());
+  return timings;
+}
+
+}  // namespace tandem::tune
