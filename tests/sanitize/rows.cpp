@@ -7,6 +7,7 @@
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <stdexcept>
@@ -88,7 +89,7 @@ std::vector<problem> sample(tandem::kernel const& row) {
   std::vector<problem> all;
   for (bool const trans_a : {false, true})
     for (bool const trans_b : {false, true}) {
-      all.push_back({block.m + 1, block.n - 1, 2 * bk + 1, trans_a, trans_b, 3, -2, 3});
+      all.push_back({block.m + 1, std::max<std::int64_t>(block.n - 1, 1), 2 * bk + 1, trans_a, trans_b, 3, -2, 3});
       all.push_back({block.m, block.n, 8 * bk, trans_a, trans_b, 0});  // whole vectors, more chunks than stages
       all.push_back({17, 33, 3000, trans_a, trans_b, 1, 1, -1});
     }
