@@ -37,6 +37,8 @@ std::string refusal(gemm_row const& row, problem const& p) {
   bool const on_its_side = cut_of(row, p).on_its_side;
   if (std::int64_t const in_x = on_its_side ? p.m : p.n; in_x / row.tiling.bn >= most_tiles)
     return fmt::format("{} {} is over 2^31 - 1 tiles", on_its_side ? 'm' : 'n', in_x);
+  if (row.one_line && p.m != 1 && p.n != 1) return fmt::format("C is {}x{}: not one row or one column", p.m, p.n);
+  if (row.most_k != 0 && p.k > row.most_k) return fmt::format("k {} > {}", p.k, row.most_k);
   if (row.most_elements == 0) return {};
   auto const of_operand = [&](char const* name, std::int64_t lines, std::int64_t ld, std::int64_t length) {
     // Not multiplied out, which could overflow.

@@ -16,6 +16,9 @@
 #include <thread>
 #include <vector>
 
+#include <tandem/error.hpp>
+
+#include "gpu/runtime/device.hpp"
 #include "harness/guard.hpp"
 
 namespace tandem::harness {
@@ -24,6 +27,7 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 constexpr int usual_calls = 24;
+constexpr int calls_in_a_row = 8;  // of a device, which would be idle most of the time if each were looked at first
 constexpr std::chrono::milliseconds usual_time(10);  // a scheduler's turn, so that callers meet on one core, too
 constexpr std::chrono::seconds longest_time(1);
 
@@ -44,6 +48,7 @@ class copy {
 
   void fill(T value) { std::fill_n(data_.get(), count_, value); }
   T* data() const noexcept { return data_.get(); }
+  std::size_t bytes() const noexcept { return count_ * sizeof(T); }
 
  private:
   struct release {
@@ -75,7 +80,7 @@ class meeting {
     std::scoped_lock const lock(mutex_);
     if (!stopped_.exchange(true)) found_ = std::move(why);
   }
-  std::string found() const { return found_; }
+  std::string const& found() const { return found_; }
 
  private:
   int callers_;
@@ -84,6 +89,34 @@ class meeting {
   std::atomic<bool> stopped_ = false;
   std::mutex mutex_;
   std::string found_;
+};
+
+/// What a caller of a kernel of device memory has there: its operands, a C for each of its calls in a row, a stream.
+template <class T>
+class device_side {
+ public:
+  device_side(copy<T> const& a, copy<T> const& b, copy<T> const& c) : a_(a.bytes()), b_(b.bytes()) {
+    gpu::copy_to_device(a_.data(), a.data(), a.bytes(), stream_.get());
+    gpu::copy_to_device(b_.data(), b.data(), b.bytes(), stream_.get());
+    for (int i = 0; i < calls_in_a_row; ++i) c_.emplace_back(c.bytes());
+  }
+
+  void write_c(copy<T> const& from) {
+    for (auto& to : c_) gpu::copy_to_device(to.data(), from.data(), from.bytes(), stream_.get());
+  }
+  void read_c(copy<T> const& to, int which) {
+    gpu::copy_to_host(to.data(), c_[static_cast<std::size_t>(which)].data(), to.bytes(), stream_.get());
+  }
+  /// The operands of a call of the row.
+  void place(gemm_call& x, int which) const {
+    x.a = a_.data(), x.b = b_.data(), x.c = c_[static_cast<std::size_t>(which)].data();
+    x.stream = stream_.get();
+  }
+
+ private:
+  gpu::stream stream_{false};  // who works on the default stream instead is not waited for
+  gpu::device_buffer a_, b_;
+  std::vector<gpu::device_buffer> c_;
 };
 
 /// One of them.
@@ -96,14 +129,20 @@ class caller {
         which_(which),
         a_(static_cast<T const*>(alone.a), storage_a(alone.test), factor_of_a(which)),
         b_(static_cast<T const*>(alone.b), storage_b(alone.test), factor_of_b(which)),
-        c_(storage_c(alone.test)) {}
+        c_(storage_c(alone.test)) {
+    if (kernel.memory == memory::device) device_ = std::make_unique<device_side<T>>(a_, b_, c_);
+  }
 
   void operator()(meeting& all) {
-    all.wait();
-    for (int calls = 0; all.goes_on(calls); ++calls) {
-      auto const why = call(calls % 2 == 1 && which_ % 2 == 1);
-      if (!why.empty())
-        all.stop(fmt::format("caller {} of {}, call {}: {}", which_ + 1, all.callers(), calls + 1, why));
+    int calls = 0;
+    try {
+      all.wait();
+      while (all.goes_on(calls)) {
+        auto const why = device_ ? calls_on_device(calls) : call_on_host(calls);
+        if (!why.empty()) all.stop(name(all, calls) + why);
+      }
+    } catch (std::exception const& e) {  // the device's
+      all.stop(name(all, calls) + e.what());
     }
   }
 
@@ -115,25 +154,55 @@ class caller {
     return factors[which % 4];
   }
 
-  test_case with_half_the_rows() const {
+  std::string name(meeting const& all, int calls) const {
+    return fmt::format("caller {} of {}, call {}: ", which_ + 1, all.callers(), calls);
+  }
+
+  /// The problem of a call by its number: all the rows or half of them.
+  test_case test(int call) const {
     auto t = alone_.test;
+    if (call % 2 == 0 || which_ % 2 == 0) return t;
     t.m = (t.m + 1) / 2;
     bool const taken = outside(kernel_.limits, t).empty() && (!kernel_.refuses || kernel_.refuses(t).empty());
     return taken ? t : alone_.test;
   }
 
-  /// What is wrong about one call; empty if nothing.
-  std::string call(bool half) {
+  /// What is wrong about the next call; empty if nothing. Counts it.
+  std::string call_on_host(int& calls) {
     gemm_call x = alone_;
-    if (half) x.test = with_half_the_rows();
+    x.test = test(calls++);
     c_.fill(std::numeric_limits<T>::quiet_NaN());
     x.a = a_.data(), x.b = b_.data(), x.c = c_.data();
+    auto const why = run(x);
+    return why.empty() ? look(x.test) : why;
+  }
+
+  /// The same of several, none of which waits for the one before.
+  std::string calls_on_device(int& calls) {
+    c_.fill(std::numeric_limits<T>::quiet_NaN());
+    device_->write_c(c_);
+    int const first = calls;
+    for (int i = 0; i < calls_in_a_row; ++i) {
+      gemm_call x = alone_;
+      x.test = test(calls++);
+      device_->place(x, i);
+      if (auto const why = run(x); !why.empty()) return why;
+    }
+    for (int i = calls_in_a_row - 1; i >= 0; --i) {  // the last first, before its stream is known to be done
+      device_->read_c(c_, i);
+      calls = first + i + 1;
+      if (auto const why = look(test(first + i)); !why.empty()) return why;
+    }
+    return {};
+  }
+
+  std::string run(gemm_call const& x) const {
     try {
-      if (int const code = kernel_.run(x); code != 0) return fmt::format("returned {}", code);
+      int const code = kernel_.run(x);
+      return code == 0 ? std::string() : fmt::format("returned {}", code);
     } catch (std::exception const& e) {
       return fmt::format("threw: {}", e.what());
     }
-    return look(x.test);
   }
 
   std::string look(test_case const& t) const {
@@ -153,6 +222,7 @@ class caller {
   gemm_call const& alone_;
   int which_;
   copy<T> a_, b_, c_;
+  std::unique_ptr<device_side<T>> device_;
 };
 
 template <element T>
@@ -164,6 +234,11 @@ std::string of_type(candidate const& kernel, gemm_call const& alone) {
   std::vector<std::thread> threads;
   for (auto& one : each) threads.emplace_back([&one, &all] { one(all); });
   for (auto& thread : threads) thread.join();
+  if (kernel.memory == memory::device) try {
+      gpu::synchronize();
+    } catch (error const& e) {  // after a fault, which each caller met somewhere else
+      throw error(e.code(), all.found().empty() ? e.what() : all.found());
+    }
   return all.found();
 }
 

@@ -7,14 +7,15 @@
 
 namespace tandem::harness {
 
-/// `alone.test.callers` threads of this process call a kernel of host memory at once, again and again: 24 calls each
-/// and for 10 ms at least, unless that takes longer than a second. `alone` is a call that has finished, with beta = 0
-/// and exact data. Each caller has A times a power of two of its own and B times another, so that no two callers'
-/// products are the same and each has to be alone's C times both; now and then every second caller computes half the
-/// rows only, if the kernel takes that.
+/// `alone.test.callers` threads of this process call a kernel at once, again and again: 24 calls each and for 10 ms at
+/// least, unless that takes longer than a second. `alone` is a call that has finished, with beta = 0 and exact data,
+/// its operands in host memory whatever the kernel takes. Each caller has A times a power of two of its own and B times
+/// another, so that no two callers' products are the same and each has to be alone's C times both; now and then every
+/// second caller computes half the rows only, if the kernel takes that. Where the kernel takes device memory each
+/// caller has a stream of its own, on which it makes 8 calls before it looks at what became of them.
 ///
 /// Returns the first thing that went wrong, "caller 2 of 4, call 7: C(3, 5) is 12, -24 belongs there"; empty if
-/// nothing.
+/// nothing. Throws errc::device with that where the device cannot be used any more.
 std::string call_at_once(candidate const& kernel, gemm_call const& alone);
 
 }  // namespace tandem::harness

@@ -315,7 +315,7 @@ candidate candidate_of(kernel const& row, tandem::memory where) {
   out.memory = where;
   out.flop_budget = row.flop_budget;
   out.threaded = row.threaded && where == memory::host;
-  out.concurrent = row.concurrent && where == memory::host;
+  out.concurrent = row.concurrent;
   out.reports_errors = true;
   out.open = [row, where] { return why_unavailable(row, where); };
   out.run = [row](gemm_call const& x) {

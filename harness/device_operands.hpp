@@ -47,9 +47,16 @@ class device_operands {
     return {};
   }
 
-  /// A stream of one's own.
+  /// Whether operand i is no longer what was placed there from its region; does not wait for `stream`.
+  bool changed(std::size_t i, std::span<std::byte const> region) {
+    image_.resize(region.size());
+    gpu::copy_to_host(image_.data(), static_cast<std::byte*>(windows_[i].data()) + offset_[i], image_.size());
+    return !std::ranges::equal(image_, region);
+  }
+
+  /// A stream of one's own, which the default stream does not wait for.
   CUstream_st* stream() {
-    if (!stream_) stream_.emplace();
+    if (!stream_) stream_.emplace(false);
     return stream_->get();
   }
 

@@ -27,6 +27,7 @@
 #include <tandem/error.hpp>
 
 #include "gpu/runtime/device.hpp"
+#include "gpu/runtime/gate.hpp"
 #include "harness/callers.hpp"
 #include "harness/device_operands.hpp"
 #include "harness/floating_control.hpp"
@@ -190,7 +191,9 @@ struct sandbox::state {
   int socket = -1;
   int starts = 0;
   bool opened = false;
-  std::optional<device_operands> device;  // the child's
+  // The child's.
+  std::optional<device_operands> device;
+  int waited = 0;  // calls in a row, in which the kernel waited for its stream
 
   state(candidate const& k, double limit) : kernel(k), time_limit(limit) {
     memory = memfd_create("operands", MFD_CLOEXEC);
@@ -213,6 +216,13 @@ struct sandbox::state {
     close(memory);
     close(output);
   }
+
+  // A call on a stream of its own finds the stream held up, so that what it does elsewhere shows: until it returns, or
+  // for so long; not with a C that takes long to look at, nor for kernels that wait for it time and again (some wait
+  // once, while they are loaded).
+  static constexpr std::chrono::milliseconds held_up{100};
+  static constexpr std::size_t most_held_up = std::size_t{1} << 26;
+  static constexpr int most_waits = 5;
 
   // Each region with room on both sides that stays unmapped: what an index of 32 bits that overflows can reach.
   static constexpr std::size_t margin = std::size_t{1} << 35;
@@ -355,7 +365,7 @@ struct sandbox::state {
         } else {
           map(r, mapped);
           run(r, a, reason, defects, damage);
-          if (r.callers > 1 && a.status == call_status::finished) disturbed = run_at_once(r);
+          if (r.callers > 1 && a.status == call_status::finished) run_at_once(r, a, reason, disturbed);
         }
       } catch (std::exception const& e) {
         a.status = call_status::threw;
@@ -402,6 +412,9 @@ struct sandbox::state {
     call.b = r.b_is_a ? call.a : at[1] + r.begin[1];
     call.c = at[2] + r.begin[2];
 
+    std::optional<gpu::stream_gate> gate;
+    bool const holds_up = waited < most_waits && r.bytes[2] <= most_held_up;
+    if (call.stream != nullptr && holds_up) gate.emplace(call.stream, held_up);
     environment const before;
     auto const begin = clock::now();
     try {
@@ -419,21 +432,43 @@ struct sandbox::state {
       a.status = call_status::threw;
       reason = e.what();
     }
-    if (on_device) collect(r, call, a, reason, damage);
+    if (on_device) {
+      if (gate) defects += before_its_turn(r, *gate);
+      collect(r, call, a, reason, damage);
+    }
     a.seconds = std::chrono::duration<double>(clock::now() - begin).count();
     if (auto changed = before.restore(); !changed.empty()) damage += (damage.empty() ? "" : "; ") + changed;
   }
 
   /// After a call that finished, whose C is in its region.
-  std::string run_at_once(request const& r) const {
+  void run_at_once(request const& r, answer& a, std::string& reason, std::string& disturbed) const {
     gemm_call alone;
     alone.test = r.test();
+    alone.memory = kernel.memory;
     alone.a = base(0) + r.begin[0], alone.b = base(1) + r.begin[1], alone.c = base(2) + r.begin[2];
     alone.threads = r.threads;
     words->callers = r.callers;
-    auto disturbed = call_at_once(kernel, alone);
+    try {
+      disturbed = call_at_once(kernel, alone);
+    } catch (error const& e) {
+      a.last = e.code() == errc::device;
+      a.status = a.last ? call_status::died : call_status::threw;
+      reason = e.what() + while_called();
+    }
     words->callers = 0;
-    return disturbed;
+  }
+
+  /// What a call has done while its stream was held up; empty if nothing. Lets the stream go on.
+  std::string before_its_turn(request const& r, gpu::stream_gate& gate) {
+    bool changed = false;
+    try {
+      changed = !gate.expired() && device->changed(2, {base(2), r.bytes[2]});
+    } catch (error const&) {  // comes out of `collect` again
+    }
+    waited = gate.expired() ? waited + 1 : 0;
+    bool const early = changed && !gate.expired();
+    gate.open();
+    return early ? "wrote C before its turn: what came before it on its stream was not done" : "";
   }
 
   /// Waits for the device and brings the operands back. After a fault no call of this process can use the device.

@@ -1,64 +1,100 @@
 #!/bin/sh
-# What only a machine with a GPU can prove: the whole suite and a check with the GPU required, compute-sanitizer over a
-# sample, and the rungs' rates beside cuBLAS. `./run gpu` builds first. OUT names a folder for the long output.
+# What only a machine with a GPU can prove. `./run gpu` builds first.
+#
+#   tests/gpu.sh [STEP ...]   all of them, in this order, or those named:
+#     tests     ctest with the GPU required, first what runs on it; TESTS: a regular expression of the tests' names
+#     bits      each rung on the GPU against its SIMT run, bit for bit
+#     counts    the executor's counts of memory accesses against Nsight Compute
+#     check     `tandem check` with the GPU required
+#     sanitize  compute-sanitizer over every row (gpu_sanitize.sh); TOOLS: those to run
+#     rates     the rungs' rates beside cuBLAS
+#     axpy      its rate beside cuBLAS
+#
+# OUT names a folder for the long output (build/release/gpu). Exits with 1 when a step failed.
 set -eu
 cd "$(dirname "$0")/.."
 out=${OUT:-build/release/gpu}
-mkdir -p "$out"
 tandem=build/release/tandem
-failed=0
-step() { printf '\n== %s\n' "$1"; }
-verdict() { if [ "$1" = 0 ]; then echo "passed"; else echo "FAILED ($1)"; failed=1; fi; }
+all="tests bits counts check sanitize rates axpy"
 
-"$tandem" --version
-step "all tests, with the GPU required"
-status=0
-TANDEM_REQUIRE=gpu,cublas ctest --test-dir build/release --output-on-failure --output-junit "$PWD/$out/ctest.xml" \
-  >"$out/ctest.log" 2>&1 || status=$?
-grep -E 'Test +#|tests passed' "$out/ctest.log"
-[ "$status" = 0 ] || grep -E 'ERROR|FAIL' -A6 "$out/ctest.log" | sed -n 1,40p
-verdict "$status"
+# run_ctest NAME [arguments of ctest]
+run_ctest() {
+  name=$1; shift
+  result=0
+  TANDEM_REQUIRE=gpu,cublas ctest --test-dir build/release --output-on-failure --no-tests=ignore \
+    --output-junit "$(realpath "$out")/$name.xml" ${TESTS:+-R "$TESTS"} "$@" >"$out/$name.log" 2>&1 || result=$?
+  grep -E 'Test +#|tests passed' "$out/$name.log" || true
+  [ "$result" = 0 ] || grep -E 'ERROR|FAIL' -A6 "$out/$name.log" | sed -n 1,40p
+  return "$result"
+}
 
-step "each rung on the GPU against its SIMT run, bit for bit"
-status=0
-TANDEM_REQUIRE=gpu build/release/tests/test_gpu_equals_simt >"$out/bits.log" || status=$?
-grep -E 'problems|Status' "$out/bits.log"
-verdict "$status"
+step_tests() {
+  title "all tests, with the GPU required"
+  run_ctest ctest_gpu -L gpu || status=1
+  run_ctest ctest -LE gpu || status=1
+  if [ -n "${TESTS:-}" ] && ! grep -qE 'Test +#' "$out/ctest_gpu.log" "$out/ctest.log"; then
+    echo "no test's name matches '$TESTS'"
+    status=1
+  fi
+}
 
-step "the executor's counts of memory accesses against Nsight Compute"
-if command -v ncu >/dev/null; then
-  status=0
-  OUT=$out tests/gpu_counts.sh || status=$?
-  verdict "$status"
-else
-  echo "ncu is not there"; failed=1
-fi
+step_bits() {
+  title "each rung on the GPU against its SIMT run, bit for bit"
+  TANDEM_REQUIRE=gpu build/release/tests/test_gpu_equals_simt >"$out/bits.log" || status=$?
+  grep -E 'problems|Status' "$out/bits.log"
+}
 
-step "check, with the GPU required"
-status=0
-"$tandem" check --kernels gpu,cublas,cpu --require gpu,cublas --json "$out/check.json" >"$out/check.log" 2>&1 || status=$?
-tail -n 40 "$out/check.log"
-verdict "$status"
+step_counts() {
+  title "the executor's counts of memory accesses against Nsight Compute"
+  if command -v ncu >/dev/null; then OUT=$out tests/gpu_counts.sh || status=$?; else echo "ncu is not there"; status=1; fi
+}
 
-step "compute-sanitizer on a sample"
-if command -v compute-sanitizer >/dev/null; then
-  for tool in memcheck racecheck initcheck; do
-    status=0
-    compute-sanitizer --tool "$tool" --error-exitcode 9 "$tandem" check --kernels gpu --against '' \
-      --m 1,33,129 --n 31,130 --k 1,17 >"$out/$tool.log" 2>&1 || status=$?
-    printf '%s: %s\n' "$tool" "$(grep SUMMARY "$out/$tool.log" | tail -n 1)"
-    verdict "$status"
+step_check() {
+  title "check, with the GPU required"
+  "$tandem" check --kernels gpu,cublas,cpu --require gpu,cublas --json "$out/check.json" >"$out/check.log" 2>&1 || status=$?
+  tail -n 40 "$out/check.log"
+}
+
+step_sanitize() {
+  title "compute-sanitizer over every row"
+  # shellcheck disable=SC2086  # TOOLS are several words
+  OUT=$out tests/gpu_sanitize.sh ${TOOLS:-} || status=$?
+}
+
+step_rates() {
+  title "rates beside cuBLAS"
+  for type in f32 f64; do
+    "$tandem" bench gemm --kernels gpu --against cublas --dtype "$type" --m 1024,1025,4096 --json "$out/bench_$type.json" \
+      >"$out/bench_$type.log" || status=$?
+    sed -n '/m x n/,$p' "$out/bench_$type.log"
   done
-else
-  echo "compute-sanitizer is not there"; failed=1
-fi
+}
 
-step "rates beside cuBLAS"
-for type in f32 f64; do
-  "$tandem" bench gemm --kernels gpu --against cublas --dtype "$type" --m 1024,1025,4096 --json "$out/bench_$type.json" \
-    | tee "$out/bench_$type.log" | sed -n '/m x n/,$p'
+step_axpy() {
+  title "axpy beside cuBLAS"
+  "$tandem" bench axpy --kernels gpu --against cublas --n 1000000,100000000 >"$out/axpy.log" || status=$?
+  sed -n '/GB.s/,$p' "$out/axpy.log"
+}
+
+title() { printf '\n== %s: %s\n' "$step" "$1"; }
+
+# shellcheck disable=SC2086  # several words
+[ $# -gt 0 ] || set -- $all
+for step in "$@"; do
+  case " $all " in
+    *" $step "*) ;;
+    *) echo "gpu.sh: there is no step '$step'; there are $all" >&2; exit 2 ;;
+  esac
 done
-step "axpy beside cuBLAS"
-"$tandem" bench axpy --kernels gpu --against cublas --n 1000000,100000000 | sed -n '/GB.s/,$p'
 
-exit "$failed"
+mkdir -p "$out"
+"$tandem" --version
+failed=
+for step in "$@"; do
+  status=0
+  begin=$(date +%s)
+  "step_$step"
+  if [ "$status" = 0 ]; then verdict=passed; else verdict="FAILED ($status)" failed="$failed $step"; fi
+  echo "$step: $verdict, $(($(date +%s) - begin)) s"
+done
+[ -z "$failed" ] || { printf '\nfailed:%s\n' "$failed"; exit 1; }

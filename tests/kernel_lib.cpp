@@ -82,7 +82,6 @@ TEST_CASE("bad input is named, with exit code 2") {
                  "--tile belongs to --kernel-lib"));
   CHECK(contains(run_tandem("check --level quick --concurrent --kernels cpu.baseline.f32.4x8").err,
                  "--concurrent belongs to --kernel-lib"));
-  CHECK(contains(check("right_sgemm", "--abi cuda --concurrent").err, "functions on host memory"));
   CHECK(contains(run_tandem("replay 'f32:nn:9x9x9:callers=2:kernel=" + library + ":right_sgemm'").err,
                  "@concurrent=yes"));
   CHECK(contains(check("right_sgemm", "--rungs L12").err, "'L12' is no rung"));
@@ -101,18 +100,28 @@ TEST_CASE("replay runs the one problem, and says pass or what is wrong") {
 }
 
 #ifdef TANDEM_EXTERNAL_DEVICE_KERNELS
+namespace {
+
+tests::command_result check_on_device(std::string const& symbol, std::string const& more = "") {
+  return run_tandem("check --kernel-lib '" TANDEM_EXTERNAL_DEVICE_KERNELS ":" + symbol +
+                    "' --abi cuda --tile 16x16x1 --level quick --time-limit 5 " + more);
+}
+
+}  // namespace
+
 TEST_CASE("functions on device pointers: a right one passes, and a wrong, straying or endless one is a verdict") {
   if (!tests::has_backend(backend::gpu)) return;
-  auto const judged = [](std::string const& symbol) {
-    return run_tandem("check --kernel-lib '" TANDEM_EXTERNAL_DEVICE_KERNELS ":" + symbol +
-                      "' --abi cuda --tile 16x16x1 --level quick --time-limit 5");
-  };
-  auto const right = judged("right_sgemm");
-  CAPTURE(right.out);
-  CAPTURE(right.err);
-  CHECK(right.exit_code == 0);
-  for (auto const* symbol : {"past_the_end_sgemm", "last_rows_sgemm", "hanging_sgemm", "far_write_sgemm"}) {
-    auto const r = judged(symbol);
+  for (auto const* symbol : {"right_sgemm", "own_workspace_sgemm", "waiting_sgemm"}) {
+    auto const r = check_on_device(symbol, "--concurrent");
+    CAPTURE(symbol);
+    CAPTURE(r.out);
+    CAPTURE(r.err);
+    CHECK(r.exit_code == 0);
+    CHECK(contains(r.out, "each got its own"));
+  }
+  for (auto const* symbol :
+       {"past_the_end_sgemm", "last_rows_sgemm", "hanging_sgemm", "far_write_sgemm", "same_memory_sgemm"}) {
+    auto const r = check_on_device(symbol);
     CAPTURE(symbol);
     CAPTURE(r.out);
     CHECK(r.exit_code == 1);
@@ -121,6 +130,48 @@ TEST_CASE("functions on device pointers: a right one passes, and a wrong, strayi
   // The same function asked for more than it takes.
   CHECK(contains(run_tandem("replay 'f32:tn:3x4x5:kernel=" TANDEM_EXTERNAL_DEVICE_KERNELS ":right_sgemm@abi=cuda'").err,
                  "does not take"));
+}
+
+TEST_CASE("functions on device pointers that take B for A where both lie in one memory fail by that") {
+  if (!tests::has_backend(backend::gpu)) return;
+  auto const r = check_on_device("same_memory_sgemm", "--rungs L2");
+  CAPTURE(r.out);
+  CHECK(r.exit_code == 1);
+  CHECK(contains(r.out, ":b=a"));
+}
+
+TEST_CASE("functions on device pointers that work on another stream than theirs fail by that") {
+  if (!tests::has_backend(backend::gpu)) return;
+  auto const r = check_on_device("default_stream_sgemm");
+  CAPTURE(r.out);
+  CHECK(r.exit_code == 1);
+  CHECK(contains(r.out, "wrote C before its turn"));
+}
+
+TEST_CASE("functions on device pointers: a workspace that streams share is a fact, or breaks a promise") {
+  if (!tests::has_backend(backend::gpu)) return;
+  auto const shy = check_on_device("one_workspace_sgemm", "--rungs L8");
+  CAPTURE(shy.out);
+  CHECK(shy.exit_code == 0);
+  CHECK(contains(shy.out, "belongs there; nothing else is promised"));
+  auto const promised = check_on_device("one_workspace_sgemm", "--rungs L8 --concurrent");
+  CAPTURE(promised.out);
+  CHECK(promised.exit_code == 1);
+  CHECK(contains(promised.out, ":callers="));
+  CHECK(contains(promised.out, "@concurrent=yes'"));
+}
+
+TEST_CASE("the GPU's rows keep what they promise to several callers with streams of their own") {
+  if (!tests::has_backend(backend::gpu)) return;
+  for (auto const* name : {"thread_tile", "split_k", "stream_k", "persistent", "maxas_64"}) {
+    auto const r = run_tandem("check --level quick --rungs L8 --dtype f32 --kernels 'gpu." + std::string(name) + ".*'");
+    CAPTURE(name);
+    CAPTURE(r.out);
+    CAPTURE(r.err);
+    CHECK(r.exit_code == 0);
+    CHECK(contains(r.out, "each got its own"));
+    CHECK_FALSE(contains(r.out, "nothing else is promised"));
+  }
 }
 #endif
 

@@ -118,8 +118,6 @@ harness::candidate parse_kernel_spec(std::string_view spec) {
     throw std::invalid_argument(
         fmt::format("{} is a precision of f32 kernels, not of {}", p.precision, to_string(out.dtype)));
   require_word(p.concurrent, "concurrent", "no", "yes");
-  if (p.concurrent == "yes" && out.memory == memory::device)
-    throw std::invalid_argument("concurrent=yes is said of functions on host memory");
   if (p.concurrent == "yes") out.concurrent = true;
   out.spec = spec;
   return out;

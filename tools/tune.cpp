@@ -23,6 +23,7 @@ namespace {
 
 struct tune_arguments {
   std::string measure, fit;
+  std::vector<std::string> shapes;
   bool check = false, table = false;
   int held_out = 200;
   double seconds = 600;
@@ -121,7 +122,7 @@ void print_choices(char const* set, dtype type, std::vector<tune::choice> all) {
 }
 
 void judge(tune::measurements const& m, std::vector<tune::fitted_row> const& models) {
-  for (auto const* set : {"calibration", "held_out"})
+  for (auto const* set : {"calibration", "held_out", "file"})
     for (auto const type : types) print_choices(set, type, tune::choices(m, set, type, fitted_rows(), models));
 }
 
@@ -135,8 +136,12 @@ int fit(tune_arguments const& o) {
 
 int measure(tune_arguments const& o) {
   stopwatch_run run(o);
-  for (auto const type : types) run.measure(tune::calibration_shapes(type));
-  for (auto const type : types) run.measure(tune::held_out_shapes(type, o.held_out));
+  if (o.shapes.empty()) {
+    for (auto const type : types) run.measure(tune::calibration_shapes(type));
+    for (auto const type : types) run.measure(tune::held_out_shapes(type, o.held_out));
+  } else {
+    for (auto const type : types) run.measure(tune::read_shapes(o.shapes, type));
+  }
   fmt::print("{} shapes in {:.0f} s{}: {}\n", run.into.all.size(), run.elapsed(),
              run.complete ? "" : " (--seconds: not all of them)", o.measure);
   return ok;
@@ -156,6 +161,7 @@ int tune_card(tune_arguments const& o) {
 action add_tune(CLI::App& app) {
   auto const o = std::make_shared<tune_arguments>();
   app.add_option("--measure", o->measure, "time every GPU kernel on many shapes and write this file (JSON)");
+  app.add_option("--shapes", o->shapes, "the shapes of these files instead")->delimiter(',');
   app.add_option("--fit", o->fit, "no GPU needed: fit the models to such a file and judge them");
   app.add_option("--held-out", o->held_out, "so many random shapes of each type besides those for the model")
       ->check(CLI::NonNegativeNumber)

@@ -15,6 +15,7 @@ template <class T, bool contiguous_in_k>
 __global__ void __launch_bounds__(256) align(T* to, std::int64_t length, std::int64_t steps, T const* operand,
                                              std::int64_t ld, std::int64_t extent, std::int64_t k) {
   constexpr int edge = align_edge, rows = 256 / edge;
+  let_next_kernel_start();
   int const along = static_cast<int>(threadIdx.x) % edge, across = static_cast<int>(threadIdx.x) / edge;
   std::int64_t const p0 = std::int64_t{blockIdx.x} * edge;
   for (std::int64_t x0 = std::int64_t{blockIdx.y} * edge; x0 < length; x0 += std::int64_t{gridDim.y} * edge) {
@@ -40,13 +41,19 @@ __global__ void __launch_bounds__(256) align(T* to, std::int64_t length, std::in
       if (p < steps && x < length) to[p * length + x] = value[i];
     }
   }
+  wait_for_kernel_before();  // the other operand's: whoever waits for this one waits for both
 }
 
+/// `second`: the other operand's is the kernel before it in the stream.
 template <class T>
 void launch_align(T* to, std::int64_t length, std::int64_t steps, T const* operand, std::int64_t ld,
-                  std::int64_t extent, std::int64_t k, bool contiguous_in_k, CUstream_st* stream) {
-  launch(contiguous_in_k ? align<T, true> : align<T, false>, tile_grid(length, steps, align_edge, align_edge),
-         dim3(256), 0, stream, to, length, steps, operand, ld, extent, k);
+                  std::int64_t extent, std::int64_t k, bool contiguous_in_k, bool second, CUstream_st* stream) {
+  auto const kernel = contiguous_in_k ? align<T, true> : align<T, false>;
+  auto const grid = tile_grid(length, steps, align_edge, align_edge);
+  if (second)
+    launch_after(kernel, grid, dim3(256), 0, stream, to, length, steps, operand, ld, extent, k);
+  else
+    launch(kernel, grid, dim3(256), 0, stream, to, length, steps, operand, ld, extent, k);
 }
 
 /// Whether an operand that has a line for a step of k lies as `align` would make it.

@@ -1,6 +1,7 @@
 // A tile of an operand on its way from global memory to shared memory by cp.async, past the registers.
 #pragma once
 
+#include "gpu/kernels/copy_inside.cuh"
 #include "gpu/kernels/global_load.cuh"
 
 namespace TANDEM_KERNEL_NAMESPACE {
@@ -27,7 +28,6 @@ class async_tile_loader {
       : along_(static_cast<int>(threadIdx.x) % line * width),
         across_(static_cast<int>(threadIdx.x) / line),
         inside_(inside_tile(extent, x0, bx)),
-        operand_(operand),
         ld_(ld),
         from_(operand + (contiguous_in_k ? (x0 + across_) * ld + along_ : across_ * ld + x0 + along_)) {}
 
@@ -44,8 +44,7 @@ class async_tile_loader {
   __device__ __forceinline__ void copy_first(T* smem, int steps) {
     for_each_copy(smem, [&](int p, int x, T const* from, T* to) {
       if (x >= inside_) return;
-      bool const there = p < steps;
-      copy_async<width * sizeof(T)>(to, there ? from : operand_, there ? bytes(x) : 0);
+      copy_inside<width>(to, from, p < steps ? inside_ - x : 0);
     });
     from_ += contiguous_in_k ? steps : steps * ld_;
   }
@@ -54,19 +53,12 @@ class async_tile_loader {
   __device__ __forceinline__ void copy(T* smem, bool is_there) {
     int const inside = is_there ? inside_ : 0;
     for_each_copy(smem, [&](int, int x, T const* from, T* to) {
-      if (x < inside) copy_async<width * sizeof(T)>(to, from, bytes(x));
+      if (x < inside) copy_inside<width>(to, from, inside_ - x);
     });
     from_ += contiguous_in_k ? bk : bk * ld_;
   }
 
  private:
-  /// How much a copy brings that begins at x, within the extent.
-  __device__ __forceinline__ int bytes(int x) const {
-    constexpr int all = width * sizeof(T);
-    if constexpr (width == 1) return all;
-    return inside_ - x < width ? (inside_ - x) * static_cast<int>(sizeof(T)) : all;
-  }
-
   /// f(p, x, from, to): from step p and element x on, the copy brings what lies at `from` to `to`.
   template <class F>
   __device__ __forceinline__ void for_each_copy(T* smem, F const& f) const {
@@ -86,7 +78,6 @@ class async_tile_loader {
 
   int along_, across_;  // the thread's place in the tile: along a line, and which line
   int inside_;          // elements of the tile's bx that are there
-  T const* operand_;
   std::int64_t ld_;
   T const* from_;
 };

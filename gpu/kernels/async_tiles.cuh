@@ -3,6 +3,7 @@
 // where it can.
 #pragma once
 
+#include "gpu/kernels/copy_inside.cuh"
 #include "gpu/kernels/operands.cuh"
 #include "gpu/kernels/vector.cuh"
 
@@ -19,18 +20,21 @@ struct async_layout {
 /// A thread's copies of an operand's tiles: the same places of each tile. The other operand's have the same steps of k.
 template <class T, int bx, int bk, int threads, bool contiguous_in_k, bool vectors>
 class async_tiles {
-  static constexpr int width = vectors && !contiguous_in_k ? vector_width<T> : 1, bytes = width * int{sizeof(T)};
-  static constexpr int line = (contiguous_in_k ? bk : bx) / width;  // copies side by side in memory
+  static constexpr int width = vectors && !contiguous_in_k ? vector_width<T> : 1;
+  // What is contiguous in k is copied in pieces of lines: of a whole one, neighbouring threads would meet in a bank.
+  static constexpr int piece = contiguous_in_k ? 8 : bx / width;  // copies side by side in memory
+  static constexpr int pieces = contiguous_in_k ? bk / piece : 1;
   static constexpr int lines = contiguous_in_k ? bx : bk;
-  static constexpr int copies = line * lines / threads;
-  static_assert(threads % line == 0 || line % threads == 0, "a thread's copies stand in columns, or in rows");
-  static_assert(line * lines % threads == 0, "every thread makes as many");
+  static constexpr int copies = piece * pieces * lines / threads;
+  static_assert(threads % piece == 0 || piece % threads == 0, "a thread's copies stand in columns, or in rows");
+  static_assert(piece * lines % threads == 0, "every thread makes as many of each piece");
+  static constexpr int in_piece = copies / pieces;
   // A thread's first place in a tile: along a line, and which line.
-  __device__ static int along() { return static_cast<int>(threadIdx.x) % line * width; }
-  __device__ static int across() { return static_cast<int>(threadIdx.x) / line; }
+  __device__ static int along() { return static_cast<int>(threadIdx.x) % piece * width; }
+  __device__ static int across() { return static_cast<int>(threadIdx.x) / piece; }
   // How far a thread's i-th copy lies from its first.
-  __device__ static constexpr int along(int i) { return i * threads % line * width; }
-  __device__ static constexpr int across(int i) { return i * threads / line; }
+  __device__ static constexpr int along(int i) { return i / in_piece * piece + i % in_piece * threads % piece * width; }
+  __device__ static constexpr int across(int i) { return i % in_piece * threads / piece; }
 
  public:
   using layout = async_layout<T, bx, bk, contiguous_in_k>;
@@ -50,23 +54,33 @@ class async_tiles {
   /// All bx elements of the tiles here are inside the operand.
   __device__ bool whole() const { return inside_ == bx; }
 
-  /// Starts to copy a tile that is whole and has all bk steps.
-  __device__ __forceinline__ void copy_whole(T* smem) {
+  /// Starts to copy a tile that has all bk steps and, where it is `whole`, lies inside the operand; 0 outside it, where
+  /// nothing is read.
+  template <bool whole>
+  __device__ __forceinline__ void copy(T* smem) {
 #pragma unroll
-    for (int i = 0; i < copies; ++i) copy_async<bytes>(smem + to_ + to(i), from_ + from(i));
-    advance();
+    for (int i = 0; i < copies; ++i) {
+      T* const to_i = smem + to_ + to(i);
+      T const* const from_i = from_ + from(i);
+      if constexpr (whole)
+        copy_async<width * sizeof(T)>(to_i, from_i);
+      else if constexpr (contiguous_in_k)
+        copy_inside<width>(to_i, from_i, inside_ - across() - across(i));
+      else
+        copy_inside<width>(to_i, from_i, inside_ - along() - along(i));
+    }
+    advance(bk);
   }
 
-  /// The same where only `steps` steps are there, with 0 outside the operand. Nothing outside it is read.
+  /// The same of a tile of `steps` steps, with 0 for the others.
   __device__ __forceinline__ void copy_part(T* smem, int steps) {
 #pragma unroll
     for (int i = 0; i < copies; ++i) {
       int const line_left = (contiguous_in_k ? steps : inside_) - along() - along(i);
       int const lines_left = (contiguous_in_k ? inside_ : steps) - across() - across(i);
-      int const count = lines_left > 0 ? min(max(line_left, 0), width) : 0;
-      copy_async<bytes>(smem + to_ + to(i), count > 0 ? from_ + from(i) : operand_, count * int{sizeof(T)});
+      copy_inside<width>(smem + to_ + to(i), from_ + from(i), lines_left > 0 ? line_left : 0);
     }
-    advance();
+    advance(steps);
   }
 
  private:
@@ -75,7 +89,7 @@ class async_tiles {
   }
   __device__ __forceinline__ std::int64_t from(int i) const { return across(i) * ld_ + along(i); }
 
-  __device__ __forceinline__ void advance() { from_ += contiguous_in_k ? std::int64_t{bk} : bk * ld_; }
+  __device__ __forceinline__ void advance(int steps) { from_ += contiguous_in_k ? std::int64_t{steps} : steps * ld_; }
 
   T const* operand_;
   std::int64_t ld_, extent_;

@@ -4,6 +4,7 @@
 // meet in shared memory, in the groups' order, and leave along C's rows.
 #pragma once
 
+#include "gpu/kernels/copy_inside.cuh"
 #include "gpu/kernels/operands.cuh"
 #include "gpu/kernels/vector.cuh"
 #include "gpu/row.hpp"
@@ -82,7 +83,7 @@ class chunk_source {
   /// `wide`: base and leading dimension are multiples of 16 bytes.
   __device__ chunk_source(T const* operand, std::int64_t ld, bool wide, std::int64_t extent, std::int64_t x0,
                           std::int64_t p0)
-      : operand_(operand), ld_(ld), wide_(wide) {
+      : ld_(ld), wide_(wide) {
     extent_ = static_cast<int>(min(extent - x0, std::int64_t{bx}));
     int const thread = static_cast<int>(threadIdx.x);
     along_ = wide ? thread % (line / Tiling::vector) * Tiling::vector : thread % line;
@@ -106,21 +107,18 @@ class chunk_source {
   template <int width>
   __device__ __forceinline__ void copy(T* chunk, int left) {
     static_assert(Tiling::threads % (line / width) == 0, "every thread copies the same column of lines");
-    int const inside = min((along_k ? left : extent_) - along_, width), end = along_k ? extent_ : left;
+    int const inside = (along_k ? left : extent_) - along_, end = along_k ? extent_ : left;
     T const* from = from_;
 #pragma unroll 4
     for (int i = 0; i < lines; i += step<width>) {
       int const at = across_ + i;
       if (lines % step<width> != 0 && at >= lines) break;
-      bool const any = inside > 0 && at < end;
-      copy_async<width* int{sizeof(T)}>(chunk + at * pitch + along_, any ? from : operand_,
-                                        any ? inside * int{sizeof(T)} : 0);
+      copy_inside<width>(chunk + at * pitch + along_, from, at < end ? inside : 0);
       from += step<width> * ld_;
     }
   }
 
-  T const* operand_;  // a valid address for copies of nothing
-  T const* from_;     // this thread's first element of the next chunk
+  T const* from_;  // this thread's first element of the next chunk
   std::int64_t ld_;
   bool wide_;
   int extent_, along_, across_;

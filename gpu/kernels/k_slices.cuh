@@ -47,6 +47,7 @@ template <class Tiling, bool trans_a, bool trans_b>
 __device__ __forceinline__ void multiply_slice(sliced_product<typename Tiling::element> const& s) {
   using T = typename Tiling::element;
   auto const& g = s.g;
+  let_next_kernel_start();
   std::int64_t const p0 = blockIdx.z * s.slice, p1 = min(p0 + s.slice, g.k);
   std::int64_t const j0 = std::int64_t{blockIdx.x} * Tiling::bn;
   for (std::int64_t tile = blockIdx.y; tile < tiles(g.m, Tiling::bm); tile += gridDim.y) {
@@ -67,6 +68,7 @@ __device__ __forceinline__ void multiply_slice(sliced_product<typename Tiling::e
 template <class T, int lanes>
 __global__ void __launch_bounds__(32 * lanes) sum_slices(gemm_operands<T> g, T const* partials, int slices) {
   __shared__ T sums[lanes][32];
+  wait_for_kernel_before();
   int const x = static_cast<int>(threadIdx.x), lane = static_cast<int>(threadIdx.y);
   std::int64_t const elements = g.m * g.n;
   std::int64_t const at = std::int64_t{blockIdx.x} * 32 + x;
@@ -112,8 +114,8 @@ void launch_sliced(problem const& p, bool on_its_side, CUstream_st* stream,
          Tiling::shared_bytes(trans_a, trans_b), stream, s);
   if (slices == 1) return;
   constexpr int lanes = 8;
-  launch(sum_slices<T, lanes>, dim3(static_cast<unsigned>(tiles(p.m * p.n, 32))), dim3(32, lanes), 0, stream, whole,
-         partials.data(), static_cast<int>(slices));
+  launch_after(sum_slices<T, lanes>, dim3(static_cast<unsigned>(tiles(p.m * p.n, 32))), dim3(32, lanes), 0, stream,
+               whole, partials.data(), static_cast<int>(slices));
 }
 
 }  // namespace TANDEM_KERNEL_NAMESPACE

@@ -13,28 +13,37 @@
 namespace TANDEM_KERNEL_NAMESPACE {
 
 /// A block of warps_m x warps_n warps, each of 4 x 8 lanes with tm x tn elements of C; `stages` chunks of bk steps of k
-/// in shared memory; `blocks` of them on a multiprocessor.
-template <class T, int warps_m, int warps_n, int bk_, int tm_, int tn_, int stages_, int blocks_>
+/// in shared memory; `blocks` of them on a multiprocessor. Of such warps it has `groups` times as many, each group with
+/// its share of every chunk's steps: so a small tile has as many warps, with as large parts of C, as a large one.
+template <class T, int warps_m, int warps_n, int bk_, int tm_, int tn_, int stages_, int blocks_, int groups_ = 1>
 struct persistent_tiling {
   using element = T;
   static constexpr int lanes_m = 4, lanes_n = 8;
   static constexpr int tm = tm_, tn = tn_, wm = lanes_m * tm, wn = lanes_n * tn;
   static constexpr int bm = warps_m * wm, bn = warps_n * wn, bk = bk_;
-  static constexpr int stages = stages_, blocks = blocks_, threads = 32 * warps_m * warps_n;
-  static constexpr int group = 8;  // rows of tiles that are computed at about the same time
+  static constexpr int groups = groups_, group_k = bk / groups;
+  static constexpr int group_threads = 32 * warps_m * warps_n, threads = groups * group_threads;
+  static constexpr int stages = stages_, blocks = blocks_;
+  static constexpr int tile_rows = 8;  // of tiles that are computed at about the same time
+  // Copying the operands first costs a launch, which a product of few tiles does not get back.
+  static constexpr bool may_align = groups == 1;
 
   template <bool contiguous_in_k>
   using layout_a = async_layout<T, bm, bk, contiguous_in_k>;
   template <bool contiguous_in_k>
   using layout_b = async_layout<T, bn, bk, contiguous_in_k>;
 
+  // The groups' sums lie where the chunks were, a row of C a line.
+  static constexpr int pitch_c = bn + vector_width<T>;
   static constexpr std::size_t shared_bytes(bool trans_a, bool trans_b) {
-    return stages * sizeof(T) *
-           static_cast<std::size_t>((trans_a ? layout_a<false>::size : layout_a<true>::size) +
-                                    (trans_b ? layout_b<true>::size : layout_b<false>::size));
+    std::size_t const chunks =
+        static_cast<std::size_t>(stages) * ((trans_a ? layout_a<false>::size : layout_a<true>::size) +
+                                            (trans_b ? layout_b<true>::size : layout_b<false>::size));
+    std::size_t const sums = groups == 1 ? 0 : static_cast<std::size_t>(groups) * bm * pitch_c;
+    return (chunks > sums ? chunks : sums) * sizeof(T);
   }
 
-  static_assert(bk % 2 == 0, "fragments alternate between two sets of registers");
+  static_assert(bk % groups == 0 && group_k % 2 == 0, "fragments alternate between two sets of registers");
   // A warp's rows of C, lanes_m vectors of them, on their way to lines that do not begin at multiples of 16 bytes.
   static constexpr int rows_at_once = lanes_m * vector_width<T>;
 
@@ -48,7 +57,8 @@ template <class tiling>
 __device__ __forceinline__ auto place_in_tile() {
   using T = typename tiling::element;
   constexpr int width = vector_width<T>, warps_m = tiling::bm / tiling::wm;
-  int const warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  int const warp = static_cast<int>(threadIdx.x) % tiling::group_threads / 32;
+  int const lane = static_cast<int>(threadIdx.x) % 32;
   int const lane_m = lane % 2 + lane / 2 / tiling::lanes_n * 2, lane_n = lane / 2 % tiling::lanes_n;
   return thread_place<T, tiling::lanes_m * width, tiling::lanes_n * width>{
       warp % warps_m * tiling::wm + lane_m * width, warp / warps_m * tiling::wn + lane_n * width};
@@ -74,39 +84,36 @@ __device__ __forceinline__ void add_outer_product_in_turns(T (&acc)[tm][tn], T c
     }
 }
 
-/// Adds the products of `steps` steps of k, chunk by chunk, `stages` - 1 of them on their way. `whole`: they are whole
-/// chunks of a tile inside C, as many as there are stages or more.
+/// Adds the products of `chunks` chunks, at least one, of which the first has `first` steps of k, `stages` - 1 of them
+/// on their way. `whole`: their tiles lie inside the operands.
 template <class tiling, bool whole, class Tiles_a, class Tiles_b, class Place, class T>
 __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* smem_a, T* smem_b, Tiles_a& a_tiles,
-                                           Tiles_b& b_tiles, std::int64_t steps, Place const& place) {
-  constexpr int bk = tiling::bk, stages = tiling::stages, tm = tiling::tm, tn = tiling::tn;
+                                           Tiles_b& b_tiles, int first, int chunks, Place const& place) {
+  constexpr int group_k = tiling::group_k, stages = tiling::stages, tm = tiling::tm, tn = tiling::tn;
   constexpr int pitch_a = Tiles_a::layout::pitch, size_a = Tiles_a::layout::size;
   constexpr int pitch_b = Tiles_b::layout::pitch, size_b = Tiles_b::layout::size;
-  int const chunks = static_cast<int>((steps + bk - 1) / bk);
-  int to_copy = chunks;
+  int to_copy = chunks - 1;  // besides the first
   auto const copy_chunk = [&](int stage) {
-    if constexpr (whole) {
-      if (to_copy > 0) {
-        a_tiles.copy_whole(smem_a + stage * size_a);
-        b_tiles.copy_whole(smem_b + stage * size_b);
-      }
-    } else {  // also past the last one, so that what is read ahead has been written
-      int const left =
-          static_cast<int>(max(min(steps - std::int64_t{chunks - to_copy} * bk, std::int64_t{bk}), std::int64_t{0}));
-      a_tiles.copy_part(smem_a + stage * size_a, left);
-      b_tiles.copy_part(smem_b + stage * size_b, left);
+    if (to_copy > 0) {
+      a_tiles.template copy<whole>(smem_a + stage * size_a);
+      b_tiles.template copy<whole>(smem_b + stage * size_b);
     }
     --to_copy;
     commit_async();
   };
   __syncthreads();  // others may still read what was there before
-  for (int stage = 0; stage < stages - 1; ++stage) copy_chunk(stage);
+  a_tiles.copy_part(smem_a, first);
+  b_tiles.copy_part(smem_b, first);
+  commit_async();
+  for (int stage = 1; stage < stages - 1; ++stage) copy_chunk(stage);
   wait_async<stages - 2>();
   __syncthreads();
 
   T a[2][tm], b[2][tn];  // (2, tm), (2, tn): of a step of k, and of the next
-  T const* line_a = smem_a + place.row;
-  T const* line_b = smem_b + place.col;
+  int const step = static_cast<int>(threadIdx.x) / tiling::group_threads * group_k;  // its group's first of a chunk
+  T const* const from_a = smem_a + step * pitch_a + place.row;
+  T const* const from_b = smem_b + step * pitch_b + place.col;
+  T const *line_a = from_a, *line_b = from_b;
   read_line<Place::row_step>(a[0], line_a);
   read_line<Place::col_step>(b[0], line_b);
   int stage = 0, free_stage = stages - 1;
@@ -114,24 +121,79 @@ __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* 
   for (int chunk = 0; chunk < chunks; ++chunk) {
     copy_chunk(free_stage);
 #pragma unroll
-    for (int p = 0; p < bk; ++p) {
-      if (p < bk - 1) {
+    for (int p = 0; p < group_k; ++p) {
+      if (p < group_k - 1) {
         line_a += pitch_a;
         line_b += pitch_b;
       } else {
         wait_async<stages - 2>();
         __syncthreads();
-        stage = stage + 1 == stages ? 0 : stage + 1;
+        // After the last chunk, something that is there.
+        if (chunk + 1 < chunks) stage = stage + 1 == stages ? 0 : stage + 1;
         free_stage = free_stage + 1 == stages ? 0 : free_stage + 1;
-        line_a = smem_a + stage * size_a + place.row;
-        line_b = smem_b + stage * size_b + place.col;
+        line_a = from_a + stage * size_a;
+        line_b = from_b + stage * size_b;
       }
       read_line<Place::row_step>(a[(p + 1) % 2], line_a);
       read_line<Place::col_step>(b[(p + 1) % 2], line_b);
       add_outer_product_in_turns(acc, a[p % 2], b[p % 2]);
     }
   }
-  wait_async<0>();  // for copies past the last chunk: what comes next uses their memory
+}
+
+/// Adds up the groups' sums in shared memory, in the groups' order, and writes the tile of C at (i0, j0) along its
+/// rows, by vectors where they begin at multiples of 16 bytes.
+template <class tiling, class Place, class T>
+__device__ __forceinline__ void add_groups(gemm_operands<T> const& g, std::int64_t i0, std::int64_t j0,
+                                           Place const& place, T const (&acc)[tiling::tm][tiling::tn], T* smem,
+                                           bool vectors) {
+  constexpr int width = vector_width<T>, pitch = tiling::pitch_c;
+  int const thread = static_cast<int>(threadIdx.x);
+  T* const of_group = smem + thread / tiling::group_threads * (tiling::bm * pitch);  // (bm, bn), padded
+  __syncthreads();                                                                   // others may still read chunks
+  // Times 1, which the compiler does not know: stored as they are, they would stand in registers side by side all
+  // along.
+  T const one = g.k > 0 ? T{1} : T{0};
+#pragma unroll
+  for (int i = 0; i < tiling::tm; ++i)
+#pragma unroll
+    for (int j = 0; j < tiling::tn; j += width) {
+      T sums[width];
+#pragma unroll
+      for (int x = 0; x < width; ++x) sums[x] = one * acc[i][j + x];
+      store_vector(of_group + place.row_of(i) * pitch + place.col_of(j), sums);
+    }
+  __syncthreads();
+  auto const sum = [&]<int count>(T(&sums)[count], int i, int j) {
+    load_vector<count>(sums, smem + i * pitch + j);
+#pragma unroll
+    for (int group = 1; group < tiling::groups; ++group) {
+      T more[count];
+      load_vector<count>(more, smem + (group * tiling::bm + i) * pitch + j);
+#pragma unroll
+      for (int x = 0; x < count; ++x) sums[x] += more[x];
+    }
+  };
+  auto const write = [&]<int count>() {
+    constexpr int cols = tiling::bn / count;
+#pragma unroll 4
+    for (int at = thread; at < tiling::bm * cols; at += tiling::threads) {
+      int const i = at / cols, j = at % cols * count;
+      std::int64_t const row = i0 + i, left = g.n - j0 - j;
+      if (row >= g.m || left <= 0) continue;
+      T sums[count];
+      sum(sums, i, j);
+      T* const c = g.c + row * g.ldc + j0 + j;
+      if constexpr (count == 1)
+        write_result(*c, g.alpha, sums[0], g.beta);
+      else
+        write_results(c, sums, left < count ? static_cast<int>(left) : count, true, g.alpha, g.beta);
+    }
+  };
+  if (vectors)
+    write.template operator()<width>();
+  else  // neighbours by neighbouring threads
+    write.template operator()<1>();
 }
 
 /// As write_elements, where C's rows do not begin at multiples of 16 bytes: by way of shared memory, so that a warp
@@ -184,25 +246,29 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
   T* const smem_a = dynamic_shared<T>();                                // (stages, bk, bm), padded
   T* const smem_b = smem_a + stages * decltype(a_tiles)::layout::size;  // (stages, bk, bn), padded
   auto const place = place_in_tile<tiling>();
+  let_next_kernel_start();
+  wait_for_kernel_before();
 
   for (int number = 0;; ++number) {
     auto const now = find_stretch(s, number);
     if (now.empty()) break;
-    auto const tile = find_tile<tiling::group>(s, now.tile);
-    std::int64_t steps = min(k, now.end * bk) - now.begin * bk;
-    a_tiles.move_to(tile.m * bm, now.begin * bk);
-    b_tiles.move_to(tile.n * bn, now.begin * bk);
+    auto const tile = find_tile<tiling::tile_rows>(s, now.tile);
+    // The first chunk of a tile has the steps that are left over of k, so that all others are whole.
+    int const left_over = static_cast<int>(k - (s.chunks - 1) * bk), chunks = static_cast<int>(now.end - now.begin);
+    int const first = now.begin == 0 ? left_over : bk;
+    std::int64_t const p0 = now.begin == 0 ? 0 : left_over + (now.begin - 1) * bk;
+    a_tiles.move_to(tile.m * bm, p0);
+    b_tiles.move_to(tile.n * bn, p0);
     T acc[tiling::tm][tiling::tn] = {};  // (tm, tn)
-    if (a_tiles.whole() && b_tiles.whole() && steps >= stages * bk) {
-      add_chunks<tiling, true>(acc, smem_a, smem_b, a_tiles, b_tiles, steps / bk * bk, place);
-      steps %= bk;
-    }
-    if (steps > 0) add_chunks<tiling, false>(acc, smem_a, smem_b, a_tiles, b_tiles, steps, place);
+    if (a_tiles.whole() && b_tiles.whole())
+      add_chunks<tiling, true>(acc, smem_a, smem_b, a_tiles, b_tiles, first, chunks, place);
+    else
+      add_chunks<tiling, false>(acc, smem_a, smem_b, a_tiles, b_tiles, first, chunks, place);
 
     // Found once more: kept, these values would take registers from the loop over k.
     asm volatile("" : "+r"(number));
     auto const done = find_stretch(s, number);
-    auto const place_of_tile = find_tile<tiling::group>(s, done.tile);
+    auto const place_of_tile = find_tile<tiling::tile_rows>(s, done.tile);
     std::int64_t i0 = place_of_tile.m * bm, j0 = place_of_tile.n * bn;
     auto to = g;
     bool const is_part = done.end - done.begin < s.chunks;
@@ -211,7 +277,9 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
       to.m = bm, to.n = to.ldc = bn, to.alpha = 1, to.beta = 0;
       to.c = parts + (2 * std::int64_t{blockIdx.x} + (done.begin == 0 ? 1 : 0)) * bm * bn;
     }
-    if (vectors_of_c || is_part)
+    if constexpr (tiling::groups > 1)
+      add_groups<tiling>(to, i0, j0, place, acc, smem_a, vectors_of_c || is_part);
+    else if (vectors_of_c || is_part)
       write_elements(to, i0, j0, place, acc, true);
     else
       write_along_rows<tiling>(to, i0, j0, place, acc, smem_a);
@@ -237,7 +305,7 @@ std::int64_t copied_by_persistent(problem const& p) {
   using T = typename tiling::element;
   bool const vectors =
       (!p.trans_a || begins_with_vectors<T>(p.a, p.lda)) && (p.trans_b || begins_with_vectors<T>(p.b, p.ldb));
-  if (!aligning_pays(p, vectors)) return 0;
+  if (!tiling::may_align || !aligning_pays(p, vectors)) return 0;
   bool const a_lies_well = p.trans_a && is_aligned<T>(p.a, p.lda, p.m, tiling::bm, p.k, tiling::bk);
   bool const b_lies_well = !p.trans_b && is_aligned<T>(p.b, p.ldb, p.n, tiling::bn, p.k, tiling::bk);
   return (a_lies_well ? 0 : p.m * p.k) + (b_lies_well ? 0 : p.k * p.n);
@@ -254,7 +322,7 @@ void launch_persistent(problem const& p, CUstream_st* stream) {
   s.vectors_of_c = begins_with_vectors<T>(p.c, p.ldc);
   bool const vectors =
       (!p.trans_a || begins_with_vectors<T>(p.a, p.lda)) && (p.trans_b || begins_with_vectors<T>(p.b, p.ldb));
-  bool const align = aligning_pays(p, vectors);
+  bool const align = tiling::may_align && aligning_pays(p, vectors);
   bool const align_a = align && !(p.trans_a && is_aligned<T>(p.a, p.lda, p.m, bm, p.k, bk));
   bool const align_b = align && !(!p.trans_b && is_aligned<T>(p.b, p.ldb, p.n, bn, p.k, bk));
   if (align) {
@@ -268,23 +336,28 @@ void launch_persistent(problem const& p, CUstream_st* stream) {
   T *const aligned_a = memory.data(), *const aligned_b = aligned_a + size_a;
   s.parts = aligned_b + size_b;
   if (align_a) {
-    launch_align(aligned_a, s.extent_a, s.k, s.g.a, p.lda, p.m, p.k, !p.trans_a, stream);
+    launch_align(aligned_a, s.extent_a, s.k, s.g.a, p.lda, p.m, p.k, !p.trans_a, false, stream);
     s.g.a = aligned_a, s.g.lda = s.extent_a;
   }
   if (align_b) {
-    launch_align(aligned_b, s.extent_b, s.k, s.g.b, p.ldb, p.n, p.k, p.trans_b, stream);
+    launch_align(aligned_b, s.extent_b, s.k, s.g.b, p.ldb, p.n, p.k, p.trans_b, align_a, stream);
     s.g.b = aligned_b, s.g.ldb = s.extent_b;
   }
   auto const start = [&]<bool trans_a, bool trans_b, bool wide>() {
-    launch(persistent<tiling, trans_a, trans_b, wide>, dim3(static_cast<unsigned>(s.shared.blocks)),
-           dim3(tiling::threads), tiling::shared_bytes(trans_a, trans_b), stream, s);
+    auto const grid = dim3(static_cast<unsigned>(s.shared.blocks));
+    auto const bytes = tiling::shared_bytes(trans_a, trans_b);
+    if (align_a || align_b)
+      launch_after(persistent<tiling, trans_a, trans_b, wide>, grid, dim3(tiling::threads), bytes, stream, s);
+    else
+      launch(persistent<tiling, trans_a, trans_b, wide>, grid, dim3(tiling::threads), bytes, stream, s);
   };
   with_constants(start, align || p.trans_a, !align && p.trans_b, align || vectors);
   if (s.shared.shared_tiles == 0) return;
   constexpr int elements = 256 * vector_width<T>;
   static_assert(bm * bn % elements == 0, "whole blocks add up a tile");
-  launch(add_parts<T, bm, bn, tiling::group>, dim3(bm * bn / elements, static_cast<unsigned>(s.shared.shared_tiles)),
-         dim3(256), 0, stream, s.g, s.shared, static_cast<T const*>(s.parts));
+  launch_after(add_parts<T, bm, bn, tiling::tile_rows>,
+               dim3(bm * bn / elements, static_cast<unsigned>(s.shared.shared_tiles)), dim3(256), 0, stream, s.g,
+               s.shared, static_cast<T const*>(s.parts));
 }
 
 }  // namespace TANDEM_KERNEL_NAMESPACE

@@ -37,6 +37,7 @@ __global__ void __launch_bounds__(Tiling::threads, Tiling::blocks)
     stream_k(gemm_operands<typename Tiling::element> g, bool wide_a, bool wide_b, shared_chunks s,
              typename Tiling::element* partials) {
   using T = typename Tiling::element;
+  let_next_kernel_start();
   std::int64_t const end = s.begin(blockIdx.x + 1);
   for (std::int64_t at = s.begin(blockIdx.x); at < end;) {
     std::int64_t const tile = at / s.chunks, first = at % s.chunks;
@@ -62,6 +63,7 @@ template <class Tiling>
 __global__ void __launch_bounds__(256)
     join_shares(gemm_operands<typename Tiling::element> g, shared_chunks s, typename Tiling::element const* partials) {
   using T = typename Tiling::element;
+  wait_for_kernel_before();
   std::int64_t const share = blockIdx.x, end = s.begin(share + 1);
   std::int64_t const tile = (end - 1) / s.chunks, tile_begin = tile * s.chunks, tile_end = tile_begin + s.chunks;
   if (end == tile_end || tile_begin < s.begin(share)) return;
@@ -97,8 +99,8 @@ void launch_stream_k(problem const& p, CUstream_st* stream) {
          partials.data());
   if (s.are_whole_tiles()) return;
   constexpr unsigned parts = 8;
-  launch(join_shares<Tiling>, dim3(static_cast<unsigned>(shares), parts), dim3(256), 0, stream, g, s,
-         static_cast<T const*>(partials.data()));
+  launch_after(join_shares<Tiling>, dim3(static_cast<unsigned>(shares), parts), dim3(256), 0, stream, g, s,
+               static_cast<T const*>(partials.data()));
 }
 
 template <class Tiling>

@@ -3,6 +3,7 @@
 
 #include "gpu/row.hpp"
 #include "gpu/runtime/device.hpp"
+#include "gpu/runtime/gate.hpp"
 #include "gpu/runtime/staging.hpp"
 #include "gpu/runtime/window.hpp"
 #include "gpu/simt/rows.hpp"
@@ -44,8 +45,13 @@ device_window::~device_window() { static_cast<void>(handle_); }
 device_window::device_window(device_window&&) noexcept = default;
 device_window& device_window::operator=(device_window&&) noexcept = default;
 
-stream::stream() { refuse(); }
+stream::stream(bool) { refuse(); }
 stream::~stream() = default;
+
+stream_gate::stream_gate(CUstream_st* stream, std::chrono::milliseconds longest) : stream_(stream), longest_(longest) {
+  refuse();
+}
+stream_gate::~stream_gate() { static_cast<void>(stream_); }
 
 event::event() { refuse(); }
 event::~event() { static_cast<void>(event_); }  // clang warns of a member that no function of a class uses

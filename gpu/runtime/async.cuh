@@ -5,7 +5,7 @@
 namespace TANDEM_KERNEL_NAMESPACE {
 
 /// Starts to copy `bytes` (4, 8 or 16) to shared memory, both addresses multiples of as many: the first `from_source`
-/// of them from global memory, the others 0. Nothing is read if from_source is 0, but the address must still be valid.
+/// of them from global memory, the others 0. Nothing is read if from_source is 0, whatever the address is.
 template <int bytes>
 __device__ __forceinline__ void copy_async(void* shared, void const* global, int from_source = bytes) {
   static_assert(bytes == 4 || bytes == 8 || bytes == 16, "cp.async copies 4, 8 or 16 bytes");
@@ -20,6 +20,27 @@ __device__ __forceinline__ void copy_async(void* shared, void const* global, int
 #else
   for (int i = 0; i < bytes; ++i)
     static_cast<char*>(shared)[i] = i < from_source ? static_cast<char const*>(global)[i] : char{0};
+#endif
+}
+
+/// The same of all bytes or none, as `there` says, which takes an instruction, where a number takes a dozen.
+template <int bytes>
+__device__ __forceinline__ void copy_async_or_zero(void* shared, void const* global, bool there) {
+  static_assert(bytes == 4 || bytes == 8 || bytes == 16, "cp.async copies 4, 8 or 16 bytes");
+#if __CUDA_ARCH__ >= 800
+  auto const to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+  auto const from = __cvta_generic_to_global(global);
+  int const ignore = there ? 0 : 1;
+  if constexpr (bytes == 16)
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, %2, 0; cp.async.cg.shared.global [%0], [%1], 16, p; }" ::"r"(to),
+                 "l"(from), "r"(ignore)
+                 : "memory");
+  else
+    asm volatile("{ .reg .pred p; setp.ne.b32 p, %3, 0; cp.async.ca.shared.global [%0], [%1], %2, p; }" ::"r"(to),
+                 "l"(from), "n"(bytes), "r"(ignore)
+                 : "memory");
+#else
+  copy_async<bytes>(shared, global, there ? bytes : 0);
 #endif
 }
 

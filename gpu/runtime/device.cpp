@@ -109,9 +109,10 @@ void synchronize(CUstream_st* stream) {
   check(cudaStreamSynchronize(stream), [] { return "cudaStreamSynchronize"; });
 }
 
-stream::stream() {
+stream::stream(bool blocking) {
   require_device();
-  check(cudaStreamCreate(&stream_), [] { return "cudaStreamCreate"; });
+  check(cudaStreamCreateWithFlags(&stream_, blocking ? cudaStreamDefault : cudaStreamNonBlocking),
+        [] { return "cudaStreamCreateWithFlags"; });
 }
 
 stream::~stream() { cudaStreamDestroy(stream_); }

@@ -43,10 +43,10 @@ void copy_to_host(void* host, void const* device, std::size_t bytes, CUstream_st
 /// Waits until the stream has done its work; throws errc::device with what went wrong on it.
 void synchronize(CUstream_st* stream = nullptr);
 
-/// A stream of its own, destroyed with its owner.
+/// A stream of its own, destroyed with its owner. A blocking one and the default stream wait for each other.
 class stream {
  public:
-  stream();
+  explicit stream(bool blocking = true);
   ~stream();
   stream(stream const&) = delete;
   stream& operator=(stream const&) = delete;

@@ -32,10 +32,25 @@ struct same {
   using type = T;
 };
 
-/// Enqueues a kernel on the stream.
+/// In a kernel that starts by `launch_after`: waits until the one before it in the stream has ended, and its writes are
+/// there.
+__device__ __forceinline__ void wait_for_kernel_before() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/// In the kernel before it: when every block has come here, the next one's blocks may take the places that are free, up
+/// to where they wait.
+__device__ __forceinline__ void let_next_kernel_start() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;");
+#endif
+}
+
 template <class... P>
-void launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t dynamic_bytes, CUstream_st* stream,
-            typename same<P>::type... arguments) {
+void enqueue(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t dynamic_bytes, CUstream_st* stream, bool early,
+             typename same<P>::type... arguments) {
   auto const describe = [&] { return describe_launch(grid, block, dynamic_bytes); };
   // Above 48 KiB a kernel has to ask.
   if (dynamic_bytes > 48 * 1024)
@@ -47,7 +62,26 @@ void launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t dynamic_byt
   config.blockDim = block;
   config.dynamicSmemBytes = dynamic_bytes;
   config.stream = stream;
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  config.attrs = &attribute;
+  config.numAttrs = early ? 1 : 0;
   gpu::check(cudaLaunchKernelEx(&config, kernel, arguments...), describe);
+}
+
+/// Enqueues a kernel on the stream.
+template <class... P>
+void launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t dynamic_bytes, CUstream_st* stream,
+            typename same<P>::type... arguments) {
+  enqueue(kernel, grid, block, dynamic_bytes, stream, false, arguments...);
+}
+
+/// The same of a kernel that begins before the one before it ends, and then calls wait_for_kernel_before.
+template <class... P>
+void launch_after(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t dynamic_bytes, CUstream_st* stream,
+                  typename same<P>::type... arguments) {
+  enqueue(kernel, grid, block, dynamic_bytes, stream, true, arguments...);
 }
 
 }  // namespace TANDEM_KERNEL_NAMESPACE

@@ -102,7 +102,7 @@ class callers_at_once {
 
 template <element T>
 void try_callers(context<T>& x) {
-  if (x.kernel().memory == memory::host) callers_at_once<T>{x}();
+  callers_at_once<T>{x}();
 }
 
 template void try_callers<float>(context<float>&);

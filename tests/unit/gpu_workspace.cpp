@@ -15,9 +15,10 @@
 #include "gpu/runtime/device.hpp"
 #include "gpu/runtime/workspace.hpp"
 #include "tests/support.hpp"
-#include "tests/unit/gpu_problems.hpp"
+#include "tests/unit/gpu_device_problem.hpp"
 
-using namespace gpu_problems;
+using gpu_problems::same_bits;
+using gpu_problems::shape;
 namespace gpu = tandem::gpu;
 
 namespace {
@@ -31,38 +32,7 @@ tandem::kernel const& find(std::string_view name) {
   throw std::runtime_error(std::string(name));
 }
 
-// A problem in device memory, and what C was before.
-class device_problem {
- public:
-  explicit device_problem(shape const& s) : host_(s), a_(copy(host_.a)), b_(copy(host_.b)), c_(copy(host_.c)) {}
-
-  tandem::problem canonical() {
-    auto p = host_.canonical();
-    p.memory = tandem::memory::device;
-    p.a = a_.data(), p.b = b_.data(), p.c = c_.data();
-    return p;
-  }
-  void reset() { gpu::copy_to_device(c_.data(), host_.c.data(), c_.size()); }
-  std::vector<float> result() const {
-    std::vector<float> c(host_.c.size());
-    gpu::copy_to_host(c.data(), c_.data(), c_.size());
-    return c;
-  }
-  std::vector<float> const& before() const { return host_.c; }
-
- private:
-  static gpu::device_buffer copy(std::vector<float> const& host) {
-    gpu::device_buffer buffer(host.size() * sizeof(float));
-    gpu::copy_to_device(buffer.data(), host.data(), buffer.size());
-    return buffer;
-  }
-  host_problem<float> host_;
-  gpu::device_buffer a_, b_, c_;
-};
-
-bool same_bits(std::vector<float> const& x, std::vector<float> const& y) {
-  return x.size() == y.size() && std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0;
-}
+using device_problem = gpu_problems::device_problem<float>;
 
 std::vector<float> eager(tandem::kernel const& row, device_problem& problem) {
   problem.reset();

@@ -13,7 +13,7 @@ namespace tandem::tune {
 namespace {
 
 constexpr int format_number = 1;
-constexpr char const* sets[] = {"calibration", "held_out"};
+constexpr char const* sets[] = {"calibration", "held_out", "file"};
 
 nlohmann::json to_json(measurement const& m) {
   auto const& p = m.shape.p;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <random>
 
+#include <tandem/harness/shapes.hpp>
+
 namespace tandem::tune {
 namespace {
 
@@ -126,6 +128,20 @@ std::vector<shape> held_out_shapes(dtype type, int count) {
       return make.add(m, n, k);
     });
   return std::move(make.shapes);
+}
+
+std::vector<shape> read_shapes(std::vector<std::string> const& files, dtype type) {
+  std::vector<shape> all;
+  for (auto const& file : files)
+    for (auto const& from : harness::read_shapes(file)) {
+      if (from.dtype != type) continue;
+      shape s{.set = "file"};
+      s.p = {.dtype = type, .m = from.m, .n = from.n, .k = from.k, .trans_a = from.trans_a, .trans_b = from.trans_b};
+      s.p.memory = memory::device;
+      s.p.lda = from.trans_a ? from.m : from.k, s.p.ldb = from.trans_b ? from.k : from.n, s.p.ldc = from.n;
+      all.push_back(std::move(s));
+    }
+  return all;
 }
 
 }  // namespace tandem::tune

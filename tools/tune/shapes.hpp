@@ -16,7 +16,7 @@ struct offsets {
 
 /// A problem without operands: `p.a`, `p.b` and `p.c` are set by `place`.
 struct shape {
-  std::string set = {};  ///< "calibration" or "held_out"
+  std::string set = {};  ///< "calibration", "held_out" or "file"
   problem p = {};
   tune::offsets offsets = {};
 };
@@ -39,5 +39,8 @@ std::vector<shape> calibration_shapes(dtype type);
 
 /// `count` random shapes, half of them with edges of any magnitude up to 8192, half with edges up to 4096, evenly.
 std::vector<shape> held_out_shapes(dtype type, int count);
+
+/// Those of shape files that are of this type.
+std::vector<shape> read_shapes(std::vector<std::string> const& files, dtype type);
 
 }  // namespace tandem::tune

@@ -73,8 +73,8 @@ struct candidate {
   /// speed nobody knows before.
   bool budget_follows_speed = false;
   bool threaded = true;  ///< whether `gemm_call::threads` may change anything
-  /// Whether it promises that several threads may call it at once, each with a C of its own. Where it does not, what
-  /// becomes of such calls is told and not judged. For kernels of host memory only.
+  /// Whether it promises that several threads may call it at once, each with a C of its own and, on a device, a stream
+  /// of its own. Where it does not, what becomes of such calls is told and not judged.
   bool concurrent = false;
 
   /// Loads it, in the child, before its first call. Returns why it is not there; empty when it is. Throws

@@ -39,6 +39,10 @@ __forceinline__ void copy_async(void* shared, void const* global, int from_sourc
   static_assert(bytes == 4 || bytes == 8 || bytes == 16, "cp.async copies 4, 8 or 16 bytes");
   simt::copy_async(shared, global, bytes, static_cast<unsigned>(from_source));
 }
+template <int bytes>
+__forceinline__ void copy_async_or_zero(void* shared, void const* global, bool there) {
+  copy_async<bytes>(shared, global, there ? bytes : 0);
+}
 __forceinline__ void commit_async() { simt::commit_async(); }
 template <int groups>
 __forceinline__ void wait_async() {
