@@ -1,16 +1,20 @@
-// tandem tune: measures the GPU's kernels on this card.
+// tandem tune: measures the GPU's kernels on this card, fits the models by which dispatch chooses, and judges them.
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <memory>
+#include <stdexcept>
 
 #include <fmt/format.h>
 #include <tandem/tandem.hpp>
 
 #include "gpu/runtime/device.hpp"
+#include "gpu/tuning.hpp"
 #include "tools/commands.hpp"
 #include "tools/table.hpp"
 #include "tools/tune/device_clock.hpp"
@@ -22,9 +26,9 @@ namespace tandem::tools {
 namespace {
 
 struct tune_arguments {
-  std::string measure, fit;
+  std::string measure, fit, table;
   std::vector<std::string> shapes;
-  bool check = false, table = false;
+  bool check = false;
   int held_out = 200;
   double seconds = 600;
 };
@@ -121,16 +125,104 @@ void print_choices(char const* set, dtype type, std::vector<tune::choice> all) {
                c.pick_microseconds, c.best, c.best_microseconds);
 }
 
-void judge(tune::measurements const& m, std::vector<tune::fitted_row> const& models) {
-  for (auto const* set : {"calibration", "held_out", "file"})
-    for (auto const type : types) print_choices(set, type, tune::choices(m, set, type, fitted_rows(), models));
+/// False where the set is there and fewer than nine in ten of its choices are within 5 % of the best.
+bool judge(tune::measurements const& m, char const* set, std::vector<tune::rated_row> const& rows) {
+  bool good = true;
+  for (auto const type : types) {
+    auto const all = tune::choices(m, set, type, rows);
+    print_choices(set, type, all);
+    good = good && tune::share_within(all, 1.05) >= 0.9;
+  }
+  return good;
+}
+
+/// gpu/built_in_models.cpp.
+void write_table(std::vector<tune::fitted_row> const& models, std::string const& device, std::string const& path) {
+  std::ofstream file(path);
+  file
+      << R"(// The rows' models that the library brings, written by `tandem tune --fit FILE --table THIS`. In the order of row_model's
+// members.
+#include "gpu/model.hpp"
+
+namespace tandem::gpu {
+namespace {
+
+struct entry {
+  std::string_view row;
+  row_model model;
+};
+
+// clang-format off
+constexpr entry all[] = {
+)";
+  for (auto const& f : models) {
+    std::string numbers;
+    for (auto const& p : gpu::parameters())
+      numbers += fmt::format("{}{:.4g}", numbers.empty() ? "" : ", ", f.model.*p.member);
+    file << fmt::format("    {{\"{}\", {{{}}}}},\n", f.name, numbers);
+  }
+  file << fmt::format(R"(}};
+// clang-format on
+
+}}  // namespace
+
+row_model const* built_in_model(std::string_view row) {{
+  for (auto const& e : all)
+    if (e.row == row) return &e.model;
+  return nullptr;
+}}
+
+std::string_view built_in_device() {{ return "{}"; }}
+
+}}  // namespace tandem::gpu
+)",
+                      device.substr(0, device.find(',')));
+  if (!file.flush()) throw std::runtime_error(path + ": cannot be written");
 }
 
 int fit(tune_arguments const& o) {
   auto const m = tune::read_measurements(o.fit);
   auto const models = tune::fit(m, fitted_rows());
   print_models(models);
-  judge(m, models);
+  auto const rows = tune::rated(fitted_rows(), models, m.multiprocessors);
+  for (auto const* set : {"calibration", "held_out", "file"}) judge(m, set, rows);
+  if (!o.table.empty()) write_table(models, m.device, o.table);
+  return ok;
+}
+
+/// What dispatch believes now.
+std::vector<tune::rated_row> present_rows() {
+  std::vector<tune::rated_row> rows;
+  for (auto const& row : kernel_table())
+    if (row.backend == backend::gpu && row.cost) rows.push_back({row.name, row.cost});
+  return rows;
+}
+
+int check(tune_arguments const& o) {
+  stopwatch_run run(o);
+  for (auto const type : types) run.measure(tune::held_out_shapes(type, o.held_out));
+  fmt::print("{} shapes in {:.0f} s; models: {}\n", run.into.all.size(), run.elapsed(), tuning().models);
+  return judge(run.into, "held_out", present_rows()) ? ok : wrong;
+}
+
+/// Measures, fits, and leaves the file that the library reads.
+int tune_device(tune_arguments const& o) {
+  auto const path = gpu::tuning_path([](char const* name) -> char const* { return std::getenv(name); });
+  if (path.empty())
+    throw std::runtime_error("no place for the tuning file: TANDEM_TUNING, XDG_CACHE_HOME and HOME are not set");
+  stopwatch_run run(o);
+  for (auto const type : types) run.measure(tune::calibration_shapes(type));
+  auto const models = tune::fit(run.into, fitted_rows());
+  judge(run.into, "calibration", tune::rated(fitted_rows(), models, run.into.multiprocessors));
+  if (!run.complete) {
+    fmt::print(stderr, "tandem tune: --seconds {} were not enough for all shapes; nothing is written\n", o.seconds);
+    return wrong;
+  }
+  gpu::row_models by_name;
+  for (auto const& f : models) by_name[f.name] = f.model;
+  gpu::write_tuning(path, gpu::this_key(), by_name);
+  fmt::print("\n{} shapes in {:.0f} s, models of {} rows: {}\n", run.into.all.size(), run.elapsed(), models.size(),
+             path);
   return ok;
 }
 
@@ -147,27 +239,33 @@ int measure(tune_arguments const& o) {
   return ok;
 }
 
-int tune_card(tune_arguments const& o) {
+int tune_command(tune_arguments const& o) {
   if (!o.fit.empty()) return fit(o);
   if (auto const why = gpu::unavailable(); !why.empty()) {
     fmt::print(stderr, "tandem tune: gpu: {}\n", why);
     return backend_missing;
   }
-  return measure(o);
+  return o.check ? check(o) : o.measure.empty() ? tune_device(o) : measure(o);
 }
 
 }  // namespace
 
 action add_tune(CLI::App& app) {
   auto const o = std::make_shared<tune_arguments>();
-  app.add_option("--measure", o->measure, "time every GPU kernel on many shapes and write this file (JSON)");
-  app.add_option("--shapes", o->shapes, "the shapes of these files instead")->delimiter(',');
-  app.add_option("--fit", o->fit, "no GPU needed: fit the models to such a file and judge them");
-  app.add_option("--held-out", o->held_out, "so many random shapes of each type besides those for the model")
+  auto* const measure =
+      app.add_option("--measure", o->measure, "only time every GPU kernel on all shapes, and write this file (JSON)");
+  app.add_option("--shapes", o->shapes, "the shapes of these files instead")->delimiter(',')->needs(measure);
+  auto* const fit = app.add_option("--fit", o->fit, "only fit the models to such a file and judge them; needs no GPU")
+                        ->excludes(measure);
+  app.add_option("--table", o->table, "write the models there, as gpu/built_in_models.cpp has them")->needs(fit);
+  app.add_flag("--check", o->check, "only judge the present choice, on shapes that no model was fitted to")
+      ->excludes(fit)
+      ->excludes(measure);
+  app.add_option("--held-out", o->held_out, "so many such shapes of each type")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_option("--seconds", o->seconds, "stop measuring after so long")->capture_default_str();
-  return [o] { return tune_card(*o); };
+  return [o] { return tune_command(*o); };
 }
 
 }  // namespace tandem::tools

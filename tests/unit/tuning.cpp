@@ -373,7 +373,7 @@ TEST_CASE("a fit finds what made the times, and the choice by it is right") {
     CHECK(f.median_error < 0.03);
     CHECK(f.model.rate == doctest::Approx(planted[f.name].rate).epsilon(0.1));
   }
-  auto const chosen = tune::choices(m, "held_out", dtype::f32, rows, fitted);
+  auto const chosen = tune::choices(m, "held_out", dtype::f32, tune::rated(rows, fitted, multiprocessors));
   CHECK(chosen.size() == 200);
   CHECK(tune::share_within(chosen, 1.05) > 0.93);
   CHECK(tune::percentile(chosen, 0.5) >= 1);
@@ -382,7 +382,8 @@ TEST_CASE("a fit finds what made the times, and the choice by it is right") {
   auto wrong = fitted;
   for (auto& f : wrong)
     if (f.name.starts_with("small")) f.model.rate = 1.2, f.model.call = 0.5, f.model.near = 4, f.model.far = 2;
-  CHECK(tune::share_within(tune::choices(m, "held_out", dtype::f32, rows, wrong), 1.05) < 0.8);
+  CHECK(tune::share_within(tune::choices(m, "held_out", dtype::f32, tune::rated(rows, wrong, multiprocessors)), 1.05) <
+        0.8);
 }
 
 TEST_CASE("`tandem tune` needs a device, and says so") {

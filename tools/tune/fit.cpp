@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
+#include <string_view>
 
 #include "gpu/describe.hpp"
 
@@ -145,29 +147,33 @@ std::vector<fitted_row> fit(measurements const& m, std::vector<gpu::gemm_row con
   return all;
 }
 
-std::vector<choice> choices(measurements const& m, std::string const& set, dtype type,
-                            std::vector<gpu::gemm_row const*> const& rows, std::vector<fitted_row> const& models) {
-  struct candidate {
-    std::string name;
-    gpu::estimator estimate;
-  };
-  std::vector<candidate> candidates;
+std::vector<rated_row> rated(std::vector<gpu::gemm_row const*> const& rows, std::vector<fitted_row> const& models,
+                             int multiprocessors) {
+  std::vector<rated_row> all;
   for (auto const* row : rows)
     for (auto const& f : models)
-      if (row->dtype == type && f.name == gpu::row_name(*row)) candidates.push_back({f.name, {*row, f.model}});
+      if (f.name == gpu::row_name(*row))
+        all.push_back({"gpu." + f.name, [estimate = gpu::estimator(*row, f.model), multiprocessors](problem const& p) {
+                         return estimate(p, multiprocessors);
+                       }});
+  return all;
+}
+
+std::vector<choice> choices(measurements const& m, std::string const& set, dtype type,
+                            std::vector<rated_row> const& rows) {
   std::vector<choice> all;
   for (auto const& each : m.all) {
     auto const* const best = best_of(each);
     if (each.shape.set != set || each.shape.p.dtype != type || best == nullptr) continue;
     auto const p = place(each.shape);
+    std::map<std::string_view, timing const*> times;
+    for (auto const& t : each.timings)
+      if (t.microseconds || t.why_not.starts_with("estimated")) times[t.kernel] = &t;  // others refuse the problem
     timing const* pick = nullptr;
-    double least = 0;
-    for (auto const& c : candidates) {
-      auto const* const t = find(each, c.name);
-      if (t == nullptr || (!t->microseconds && !t->why_not.starts_with("estimated"))) continue;  // does not take it
-      double const cost = c.estimate(p, m.multiprocessors);
-      if (pick == nullptr || cost < least) pick = t, least = cost;
-    }
+    double least = std::numeric_limits<double>::infinity();
+    for (auto const& row : rows)
+      if (auto const t = times.find(row.kernel); t != times.end())
+        if (double const cost = row.cost(p); cost < least) pick = t->second, least = cost;
     if (pick != nullptr)
       all.push_back({&each, pick->kernel, best->kernel, pick->microseconds.value_or(10 * *best->microseconds),
                      *best->microseconds});

@@ -1,6 +1,7 @@
 // Fits the rows' models to measurements, and judges what dispatch would choose by them.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,10 +31,18 @@ struct choice {
   double ratio() const { return pick_microseconds / best_microseconds; }
 };
 
-/// For each shape of the set and type: the row with the lowest estimate, against the fastest. A pick that was only
-/// timed once counts with that time; one that was not timed at all, as ten times slower.
+/// A kernel and what dispatch believes that a problem takes it; infinite: never taken by itself.
+struct rated_row {
+  std::string kernel = {};
+  std::function<double(problem const&)> cost = {};
+};
+std::vector<rated_row> rated(std::vector<gpu::gemm_row const*> const& rows, std::vector<fitted_row> const& models,
+                             int multiprocessors);
+
+/// For each shape of the set and type: the row with the lowest cost, against the fastest. A pick that was only timed
+/// once counts with that time; one that was not timed at all, as ten times slower.
 std::vector<choice> choices(measurements const& m, std::string const& set, dtype type,
-                            std::vector<gpu::gemm_row const*> const& rows, std::vector<fitted_row> const& models);
+                            std::vector<rated_row> const& rows);
 
 /// The share of choices within `factor` of the best.
 double share_within(std::vector<choice> const& all, double factor);
