@@ -24,11 +24,13 @@ constexpr parameter all_parameters[] = {
     {"unaligned_c", &row_model::unaligned_c, 0.5, 6},
     {"near", &row_model::near, 0.02, 4},
     {"far", &row_model::far, 0.02, 2},
+    {"padding", &row_model::padding, 0, 1},
 };
 
-// What a 16-byte access needs of lines that begin every ld elements.
-bool is_unaligned(void const* data, std::int64_t ld, std::int64_t size) {
-  return (reinterpret_cast<std::uintptr_t>(data) | static_cast<std::uintptr_t>(ld * size)) % 16 != 0;
+// Whether 16-byte accesses cannot reach all of `lines` lines that begin every ld elements.
+bool is_unaligned(void const* data, std::int64_t lines, std::int64_t ld, std::int64_t size) {
+  auto const step = lines == 1 ? 0 : static_cast<std::uintptr_t>(ld * size);
+  return (reinterpret_cast<std::uintptr_t>(data) | step) % 16 != 0;
 }
 
 // Of two times that overlap, about the longer; near each other they hinder each other by up to a fifth.
@@ -43,8 +45,8 @@ double rounded_up(double x) {
   double const below = whole(x);
   return below < x ? below + 1 : below;
 }
-// How many tiles cover an extent, both whole numbers.
-double tiles(double extent, double of_tile) { return whole((extent - 0.5) * of_tile) + 1; }
+// How many tiles, of whose edge this is the inverse, cover an extent of at least 1.
+double tiles(double extent, double per_edge) { return whole((extent - 0.5) * per_edge) + 1; }
 
 std::array<double, 4> factors(double along_k, double unaligned) { return {1, unaligned, along_k, along_k * unaligned}; }
 
@@ -65,6 +67,8 @@ estimator::estimator(gemm_row const& row, row_model const& m)
       m_(m),
       per_bm_(1.0 / row.tiling.bm),
       per_bn_(1.0 / row.tiling.bn),
+      bk_(std::max(row.tiling.bk, 1)),
+      per_bk_(1 / bk_),
       per_step_(row.tiling.bm * double(row.tiling.bn) / (peak_rate(row.dtype) * m.rate)),
       a_(factors(m.along_k_a, m.unaligned_a)),
       b_(factors(m.along_k_b, m.unaligned_b)),
@@ -84,10 +88,10 @@ double estimator::operator()(problem const& p, int multiprocessors) const {
 
   // Operands that are copied first lie as the kernel likes them.
   double const copied = row_->copied != nullptr ? static_cast<double>(row_->copied(p)) * size : 0;
-  double factor = is_unaligned(p.c, p.ldc, bytes_of_element) ? m_.unaligned_c : 1;
+  double factor = is_unaligned(p.c, p.m, p.ldc, bytes_of_element) ? m_.unaligned_c : 1;
   if (copied == 0)
-    factor *= a_[(p.trans_a ? 0 : 2) + (is_unaligned(p.a, p.lda, bytes_of_element) ? 1 : 0)] *
-              b_[(p.trans_b ? 2 : 0) + (is_unaligned(p.b, p.ldb, bytes_of_element) ? 1 : 0)];
+    factor *= a_[(p.trans_a ? 0 : 2) + (is_unaligned(p.a, p.trans_a ? p.k : p.m, p.lda, bytes_of_element) ? 1 : 0)] *
+              b_[(p.trans_b ? 2 : 0) + (is_unaligned(p.b, p.trans_b ? p.n : p.k, p.ldb, bytes_of_element) ? 1 : 0)];
 
   // Blocks of a multiprocessor, and the steps of k of each: so many whole rounds of them, and a last one.
   double blocks = c_tiles * slices / at_once, steps = k / slices, rounds = 0, last = 0;
@@ -102,11 +106,12 @@ double estimator::operator()(problem const& p, int multiprocessors) const {
     last = m_.tail * rounded_up(rest) + (1 - m_.tail) * rest;
     if (rounds == 0) last = std::max(last, 1.0);
   }
+  if (m_.padding > 0) steps += m_.padding * (tiles(steps, per_bk_) * bk_ - steps);
   // The fewer blocks a multiprocessor has, the less of its rate it reaches.
   double const fill = m_.blocks > 1 ? (std::max(last, 1.0) - 1) / (m_.blocks - 1) : 1;
   double const reached = m_.alone + (1 - m_.alone) * std::min(fill, 1.0);
   double const multiplying =
-      (rounds * m_.blocks + last / reached) * steps * per_step_ * factor + (rounds + (last > 0 ? 1 : 0)) * m_.round;
+      (rounds * m_.blocks + last / reached) * steps * per_step_ + (rounds + (last > 0 ? 1 : 0)) * m_.round;
 
   double const bytes = size * (m * k + k * n + m * n * slices);
   double const near = std::clamp(2 * near_bytes - bytes, 0.0, bytes);  // a little too much throws all of it out
@@ -114,7 +119,7 @@ double estimator::operator()(problem const& p, int multiprocessors) const {
 
   double const adding = is_cut ? m_.second + (slices > 1 ? size * m * n * slices * per_near_byte_ : 0) : 0;
   double const copying = copied > 0 ? m_.copy + 2 * copied * per_far_byte_ : 0;
-  return m_.call + adding + copying + overlapped(multiplying, moving);
+  return m_.call + adding + copying + factor * overlapped(multiplying, moving);
 }
 
 }  // namespace tandem::gpu

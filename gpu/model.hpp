@@ -22,13 +22,14 @@ struct row_model {
   double second = 3;       ///< more where a second kernel adds up
   double copy = 3;         ///< more where operands are copied first
   double round = 1;        ///< of a round of blocks besides its multiply-adds
-  double along_k_a = 1;    ///< factor on the multiply-adds' time where A is contiguous in k
+  double along_k_a = 1;    ///< factor on the time of multiplying and moving where A is contiguous in k
   double along_k_b = 1;    ///< likewise B
   double unaligned_a = 1;  ///< where 16-byte copies cannot read A
   double unaligned_b = 1;  ///< likewise B
   double unaligned_c = 1;  ///< where 16-byte stores cannot write C
   double near = 1;         ///< rate of operands that fit the L2 cache, as a share of `near_rate`
   double far = 1;          ///< rate of others, as a share of `far_rate`
+  double padding = 0;      ///< how much of a chunk of k counts that k does not fill
 };
 
 /// The units of a row_model's rates, an H200's: multiply-adds of a multiprocessor in a microsecond, and bytes of all.
@@ -59,7 +60,7 @@ class estimator {
  private:
   gemm_row const* row_;
   row_model m_;
-  double per_bm_, per_bn_;
+  double per_bm_, per_bn_, bk_, per_bk_;
   double per_step_;              ///< of a tile's step of k on a multiprocessor with all its blocks
   std::array<double, 4> a_, b_;  ///< factors by 2 along_k + unaligned
   double per_near_byte_, per_far_byte_;
