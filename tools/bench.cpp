@@ -197,8 +197,12 @@ class side {
     else
       unread ? bench::set_on_device(result_, 0xff, bytes_) : bench::copy_on_device(result_, before_.get(), bytes_);
     rings[0].next = 0;
-    c.callers[0](1);
-    if (where_ == memory::device) gpu::synchronize();
+    try {
+      c.callers[0](1);
+      if (where_ == memory::device) gpu::synchronize();
+    } catch (error const& e) {
+      return std::string("the call failed: ") + e.what();
+    }
     return judge(static_cast<void const*>(result_));
   }
 
