@@ -149,13 +149,46 @@ void hold_check(bench::check_space const& space, placed const& place) {
       c[at] = value;
       return check.wrong(there(c).get(), "x");
     };
-    auto const last = static_cast<std::size_t>((p.m - 1) * p.ldc + p.n - 1), first = static_cast<std::size_t>(3);
+    auto const last = static_cast<std::size_t>((p.m - 1) * p.ldc + p.n - 1),
+               first = static_cast<std::size_t>(20 * p.ldc + 3);
     CAPTURE(form);
     CHECK(said(last, right[last] + 0.01F).starts_with("row 32 of C is wrong"));
     CHECK(said(last, right[last]) == "");
-    CHECK(said(first, right[first] + 0.0005F).starts_with("C(0, 3) is "));
-    CHECK(said(first, std::numeric_limits<float>::quiet_NaN()).starts_with("row 0 of C is wrong"));
+    CHECK(said(first, right[first] + 0.0005F).starts_with("C(20, 3) is "));
+    CHECK(said(first, std::numeric_limits<float>::quiet_NaN()).starts_with("row 20 of C is wrong"));
     CHECK(said(first, right[first]) == "");
+  }
+}
+
+// Each element a percent below its own bound, and one of them a percent above.
+void hold_comparison(bench::check_space const& space, placed const& place) {
+  constexpr std::int64_t m = 5, n = 7, ld = 9;
+  std::vector<double> const rows{1, 2, 4, 3, 7}, columns{5, 1, 3, 2, 8, 6, 4};
+  for (double const beta : {0.0, -3.0}) {
+    std::vector<double> first(m * ld, 0), before(m * ld, 0), bounds(m * ld, 0);
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        auto const at = static_cast<std::size_t>(i * ld + j);
+        first[at] = static_cast<double>(i - j), before[at] = static_cast<double>(j - 2 * i);
+        bounds[at] = 1e-6 * (rows[static_cast<std::size_t>(i)] * columns[static_cast<std::size_t>(j)] +
+                             std::abs(beta * before[at]));
+      }
+    auto const there = [&](std::vector<double> const& all) { return place(all.data(), all.size() * sizeof(double)); };
+    auto const kept_first = there(first), kept_before = there(before);
+    for (std::int64_t wrong = -1; wrong < m * ld; ++wrong) {
+      if (wrong >= 0 && wrong % ld >= n) continue;
+      auto c = first;
+      for (std::size_t at = 0; at < c.size(); ++at)
+        c[at] -= bounds[at] * (static_cast<std::int64_t>(at) == wrong ? 1.01 : 0.99);
+      auto const kept = there(c);
+      CHECK(space.first_apart({.c = {kept.get(), dtype::f64, m, n, ld},
+                               .first = kept_first.get(),
+                               .before = beta == 0 ? nullptr : kept_before.get(),
+                               .factor = 1e-6,
+                               .beta = beta,
+                               .rows = rows,
+                               .columns = columns}) == wrong);
+    }
   }
 }
 
@@ -197,10 +230,14 @@ TEST_CASE("the kernels of the check, under the executor, find what plain loops f
   hold_passes_against_loops<float>(space, on_host);
   hold_passes_against_loops<double>(space, on_host);
   hold_check(space, on_host);
+  hold_comparison(space, on_host);
   hold_axpy(space, on_host);
 }
 
-TEST_CASE("plain loops find what is wrong in every storage") { hold_check(bench::host_space(), on_host); }
+TEST_CASE("plain loops find what is wrong in every storage") {
+  hold_check(bench::host_space(), on_host);
+  hold_comparison(bench::host_space(), on_host);
+}
 
 TEST_CASE("operands filled by the kernel are normally distributed, and others for another seed") {
   std::vector<float> x(100'000), y(x.size());
@@ -218,6 +255,7 @@ TEST_CASE("on the device, too") {
   hold_passes_against_loops<float>(bench::device_space(), on_device);
   hold_passes_against_loops<double>(bench::device_space(), on_device);
   hold_check(bench::device_space(), on_device);
+  hold_comparison(bench::device_space(), on_device);
   hold_axpy(bench::device_space(), on_device);
   bench::operand_ring const ring({1'000'001, 1000}, dtype::f32, memory::device,
                                  [](std::size_t) { return std::size_t{3}; });

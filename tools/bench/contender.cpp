@@ -208,7 +208,8 @@ power_figures measure_power(contender& c, gpu_monitor const& monitor, double sec
   constexpr double batch_seconds = 20e-3, warm_seconds = 0.3;
   auto const calls = static_cast<std::int64_t>(std::max(1.0, batch_seconds / c.median()));
   auto const start = clock::now();
-  gpu::event done[2];
+  gpu::event begin, done[2];
+  begin.record();
   double clocks = 0, looks = 0;
   std::int64_t batch = 0, first = -1;
   clock::time_point from;
@@ -221,8 +222,7 @@ power_figures measure_power(contender& c, gpu_monitor const& monitor, double sec
   // Each time that a batch is done: one more is under way already.
   for (;;) {
     enqueue();
-    auto const& last = done[batch % 2];
-    last.since(last);
+    done[batch % 2].since(begin);  // waits
     if (first < 0 && seconds_since(start) >= warm_seconds) {
       first = batch, from = clock::now(), energy = monitor.joules();
       if (!energy) break;
