@@ -529,7 +529,13 @@ int bench_command(bench_arguments o, operation op) {
 
   std::optional<watched_device> watched;
   if (device) watched.emplace();
-  bool const power = watched && o.power && watched->monitor.missing().empty();
+  std::string no_power;
+  if (o.power)
+    no_power = !watched                              ? "no device takes part"
+               : !watched->monitor.missing().empty() ? watched->monitor.missing()
+               : !watched->monitor.joules()          ? "the device does not tell its energy"
+                                                     : "";
+  bool const power = o.power && no_power.empty();
   double const clock_before = bench::clock_hz();
   auto const load_before = bench::load_average();
   run all(o, op,
@@ -579,8 +585,7 @@ int bench_command(bench_arguments o, operation op) {
   if (host && std::atof(load_before.c_str()) > 0.5)
     fmt::print("note        others used this machine (load average {}): figures of several threads suffer most\n",
                load_before);
-  if (o.power && !power)
-    fmt::print("note        no power is measured: {}\n", device ? watched->monitor.missing() : "no device takes part");
+  if (!no_power.empty()) fmt::print("note        no power is measured: {}\n", no_power);
   fmt::print("operands    {}\n", operands_text(o, host, device));
   if (problems.too_large > 0) fmt::print("left out    {} shapes over {:g} flop\n", problems.too_large, o.max_flop);
   if (problems.other_types > 0) fmt::print("left out    {} shapes of other types\n", problems.other_types);
