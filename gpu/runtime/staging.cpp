@@ -116,7 +116,16 @@ void run_in_a_chunk(problem const& p, host_tiles const& tiles, staging_area& are
 class tiled_run {
  public:
   tiled_run(problem const& p, host_tiles const& tiles, staging_area& area, std::byte* device)
-      : p_(p), tiles_(tiles), area_(area), device_(device), host_(p, true) {}
+      : p_(p), tiles_(tiles), area_(area), device_(device), host_(p, true) {
+    area.loaded.record(area.compute);
+    area.loaded.delay(area.in);  // not before the memory is there
+  }
+  // Nothing may use the memory when it is given back, also when an exception passes.
+  ~tiled_run() {
+    for (auto const* stream : {&area_.in, &area_.out}) cudaStreamSynchronize(stream->get());
+  }
+  tiled_run(tiled_run const&) = delete;
+  tiled_run& operator=(tiled_run const&) = delete;
 
   void run(launcher const& enqueue) {
     host_walk walk(tiles_, p_);
@@ -170,26 +179,6 @@ class tiled_run {
   std::size_t last_parity_ = 0;
 };
 
-// Device memory of an area's streams. They have done their work before it is free for others, also when an exception
-// passes.
-class area_memory {
- public:
-  area_memory(std::int64_t size, staging_area& area) : area_(area), memory_(bytes(size), area.compute.get()) {
-    area.loaded.record(area.compute);
-    area.loaded.delay(area.in);  // not before the memory is there
-  }
-  ~area_memory() {
-    for (auto const* stream : {&area_.in, &area_.out}) cudaStreamSynchronize(stream->get());
-  }
-  area_memory(area_memory const&) = delete;
-  area_memory& operator=(area_memory const&) = delete;
-  std::byte* data() const { return static_cast<std::byte*>(memory_.data()); }
-
- private:
-  staging_area& area_;
-  workspace_memory memory_;
-};
-
 // The rest is for the kernels' workspaces and for others.
 std::int64_t share_of_free_memory() {
   std::size_t free = 0, total = 0;
@@ -218,19 +207,20 @@ void wait_for(CUstream_st* stream) {
 void run_with(std::int64_t most, problem const& p, staging_area& area, launcher const& enqueue) {
   for (;;) {
     auto const tiles = cut_host_product(p, most);
-    std::optional<area_memory> memory;
+    std::optional<workspace_memory> memory;
     try {
-      memory.emplace(tiles.bytes(), area);
+      memory.emplace(bytes(tiles.bytes()), area.compute.get());
     } catch (error const& e) {
       if (e.code() != errc::out_of_memory) throw;
       most = tiles.bytes() / 2;
       continue;
     }
+    auto* const device = static_cast<std::byte*>(memory->data());
     bool const is_one_tile = tiles.m == p.m && tiles.n == p.n && tiles.k == p.k;
     if (is_one_tile && bytes(tiles.bytes()) <= chunk::bytes)
-      run_in_a_chunk(p, tiles, area, memory->data(), enqueue);
+      run_in_a_chunk(p, tiles, area, device, enqueue);
     else
-      tiled_run(p, tiles, area, memory->data()).run(enqueue);
+      tiled_run(p, tiles, area, device).run(enqueue);
     return;
   }
 }

@@ -106,7 +106,7 @@ leased_area::leased_area() {
 
 // The status is dropped: who has to know has waited.
 leased_area::~leased_area() {
-  for (auto const* stream : {&area_->in, &area_->compute, &area_->out}) cudaStreamSynchronize(stream->get());
+  cudaStreamSynchronize(area_->compute.get());
   give_back(device_, std::move(area_));
 }
 

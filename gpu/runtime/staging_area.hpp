@@ -71,7 +71,8 @@ struct staging_area {
 };
 
 /// An area of the current device for one call. There are at most `most_areas` for each device, each with up to 32 MiB
-/// of pinned memory; a call that finds them all in use waits. On destruction its streams have done their work.
+/// of pinned memory; a call that finds them all in use waits. Whoever uses `in` and `out` waits for them; the lease's
+/// end waits for `compute`.
 class leased_area {
  public:
   static constexpr int most_areas = 4;

@@ -222,7 +222,7 @@ TEST_CASE(
         REQUIRE(fake_cuda::pending() == 0);
         REQUIRE(fake_cuda::misuses() == 0);
       }
-      CHECK(n > 15 + 6 * (one.steps - 1));
+      CHECK(n > 10 + 6 * (one.steps - 1));
       CHECK(differences(product(before, pin, pin), right) == 0);
     }
 }
