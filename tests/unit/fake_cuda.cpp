@@ -42,7 +42,13 @@ namespace {
 
 std::recursive_mutex mutex;
 std::set<CUstream_st*> streams;
-std::map<std::uintptr_t, std::pair<std::size_t, CUmemorytype>> known_memory;
+struct memory_range {
+  std::size_t bytes;
+  fake_cuda::kind kind;
+  int device;
+};
+std::map<std::uintptr_t, memory_range> known_memory;
+bool is_captured = false;
 std::map<void*, std::size_t> sizes_of_workspaces;
 std::mt19937 random_order;
 std::size_t free_memory = std::size_t{1} << 40;
@@ -59,10 +65,13 @@ cudaError_t planted_failure() {
   return cudaErrorUnknown;
 }
 
-// Every call of the runtime's begins with it.
-#define TANDEM_FAKE_CALL()           \
-  std::lock_guard const lock(mutex); \
-  if (auto const status = planted_failure(); status != cudaSuccess) return status
+// What a call of the runtime's does, unless it is to fail.
+cudaError_t call(auto const& body) {
+  std::lock_guard const lock(mutex);
+  if (auto const status = planted_failure(); status != cudaSuccess) return status;
+  body();
+  return cudaSuccess;
+}
 
 // Does one operation of a stream that may go on; false when there is none.
 bool do_one() {
@@ -91,12 +100,22 @@ cudaError_t do_until(std::function<bool()> const& is_done) {
 
 CUresult pointer_attributes(unsigned count, CUpointer_attribute* names, void** values, CUdeviceptr pointer) {
   std::lock_guard const lock(mutex);
-  auto after = known_memory.upper_bound(pointer);
-  bool const is_known =
-      after != known_memory.begin() && pointer < std::prev(after)->first + std::prev(after)->second.first;
+  auto const after = known_memory.upper_bound(pointer);
+  auto const at = after == known_memory.begin() ? known_memory.end() : std::prev(after);
+  bool const is_known = at != known_memory.end() && pointer < at->first + at->second.bytes;
   for (unsigned i = 0; i < count; ++i) {
-    bool const is_type = names[i] == CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
-    *static_cast<unsigned*>(values[i]) = is_type && is_known ? std::prev(after)->second.second : 0;
+    auto& value = *static_cast<int*>(values[i]);
+    value = 0;
+    if (!is_known) continue;
+    auto const& is = at->second;
+    switch (names[i]) {
+      case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        value = is.kind == fake_cuda::kind::pinned ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+        break;
+      case CU_POINTER_ATTRIBUTE_IS_MANAGED: value = is.kind == fake_cuda::kind::managed; break;
+      case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: value = is.device; break;
+      default: return CUDA_ERROR_INVALID_VALUE;
+    }
   }
   return CUDA_SUCCESS;
 }
@@ -124,10 +143,12 @@ void fail_call(std::int64_t n) { calls_to_failure = n, failed = false; }
 void fail_work(std::int64_t n) { work_to_failure = n, failed = is_dead = false; }
 bool has_failed() { return failed; }
 
-void pin(void const* data, std::size_t bytes) {
-  known_memory[reinterpret_cast<std::uintptr_t>(data)] = {bytes, CU_MEMORYTYPE_HOST};
+void know(void const* data, std::size_t bytes, kind what, int device) {
+  known_memory[reinterpret_cast<std::uintptr_t>(data)] = {bytes, what, device};
 }
-void unpin(void const* data) { known_memory.erase(reinterpret_cast<std::uintptr_t>(data)); }
+void forget(void const* data) { known_memory.erase(reinterpret_cast<std::uintptr_t>(data)); }
+
+void capture(bool on) { is_captured = on; }
 
 std::size_t pending() {
   std::lock_guard const lock(mutex);
@@ -143,19 +164,14 @@ std::int64_t misuses() { return misuse_count; }
 extern "C" {
 
 cudaError_t cudaGetDevice(int* device) {
-  TANDEM_FAKE_CALL();
-  *device = 0;
-  return cudaSuccess;
+  return call([&] { *device = 0; });
 }
 cudaError_t cudaSetDevice(int) {
-  TANDEM_FAKE_CALL();
-  return cudaSuccess;
+  return call([&] {});
 }
 cudaError_t cudaGetLastError() { return cudaSuccess; }
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
-  TANDEM_FAKE_CALL();
-  *free = *total = free_memory;
-  return cudaSuccess;
+  return call([&] { *free = *total = free_memory; });
 }
 cudaError_t cudaGetDriverEntryPointByVersion(char const* name, void** address, unsigned, unsigned long long,
                                              cudaDriverEntryPointQueryResult* found) {
@@ -165,19 +181,14 @@ cudaError_t cudaGetDriverEntryPointByVersion(char const* name, void** address, u
   return cudaSuccess;
 }
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) {
-  TANDEM_FAKE_CALL();
-  return cudaSuccess;
+  return call([&] {});
 }
 cudaError_t cudaStreamIsCapturing(CUstream_st*, cudaStreamCaptureStatus* status) {
-  TANDEM_FAKE_CALL();
-  *status = cudaStreamCaptureStatusNone;
-  return cudaSuccess;
+  return call([&] { *status = is_captured ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone; });
 }
 
 cudaError_t cudaStreamCreateWithFlags(CUstream_st** stream, unsigned) {
-  TANDEM_FAKE_CALL();
-  streams.insert(*stream = new CUstream_st);
-  return cudaSuccess;
+  return call([&] { streams.insert(*stream = new CUstream_st); });
 }
 cudaError_t cudaStreamDestroy(CUstream_st* stream) {
   std::lock_guard const lock(mutex);
@@ -190,52 +201,46 @@ cudaError_t cudaStreamSynchronize(CUstream_st* stream) {
   return do_until([&] { return stream == nullptr || stream->queue.empty(); });
 }
 cudaError_t cudaStreamWaitEvent(CUstream_st* stream, CUevent_st* event, unsigned) {
-  TANDEM_FAKE_CALL();
-  stream->queue.push_back({.run = {}, .waits_for = event, .version = event->recorded});
-  return cudaSuccess;
+  return call([&] { stream->queue.push_back({.run = {}, .waits_for = event, .version = event->recorded}); });
 }
 
 cudaError_t cudaEventCreateWithFlags(CUevent_st** event, unsigned) {
-  TANDEM_FAKE_CALL();
-  *event = new CUevent_st;
-  return cudaSuccess;
+  return call([&] { *event = new CUevent_st; });
 }
 cudaError_t cudaEventDestroy(CUevent_st* event) {
   delete event;
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(CUevent_st* event, CUstream_st* stream) {
-  TANDEM_FAKE_CALL();
-  auto const version = ++event->recorded;
-  stream->queue.push_back({.run = [=] { event->done = std::max(event->done, version); }});
-  return cudaSuccess;
+  return call([&] {
+    auto const version = ++event->recorded;
+    stream->queue.push_back({.run = [=] { event->done = std::max(event->done, version); }});
+  });
 }
 cudaError_t cudaEventSynchronize(CUevent_st* event) {
   return do_until([=] { return event->done >= event->recorded; });
 }
 
 cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned) {
-  TANDEM_FAKE_CALL();
-  *memory = std::malloc(bytes);
-  return cudaSuccess;
+  return call([&] { *memory = std::malloc(bytes); });
 }
 cudaError_t cudaFreeHost(void* memory) {
   std::free(memory);
   return cudaSuccess;
 }
 cudaError_t cudaMemcpyAsync(void* to, void const* from, std::size_t bytes, cudaMemcpyKind, CUstream_st* stream) {
-  TANDEM_FAKE_CALL();
-  stream->queue.push_back({.run = [=] { std::memcpy(to, from, bytes); }, .is_work = true, .to = to, .from = from});
-  return cudaSuccess;
+  return call([&] {
+    stream->queue.push_back({.run = [=] { std::memcpy(to, from, bytes); }, .is_work = true, .to = to, .from = from});
+  });
 }
 cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, void const* from, std::size_t from_pitch,
                               std::size_t width, std::size_t rows, cudaMemcpyKind, CUstream_st* stream) {
-  TANDEM_FAKE_CALL();
-  stream->queue.push_back({.run = [=] { copy_rows(to, to_pitch, from, from_pitch, width, rows); },
-                           .is_work = true,
-                           .to = to,
-                           .from = from});
-  return cudaSuccess;
+  return call([&] {
+    stream->queue.push_back({.run = [=] { copy_rows(to, to_pitch, from, from_pitch, width, rows); },
+                             .is_work = true,
+                             .to = to,
+                             .from = from});
+  });
 }
 
 }  // extern "C"

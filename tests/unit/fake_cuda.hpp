@@ -17,6 +17,9 @@ void seed(unsigned value);
 /// Enqueues anything, as a kernel is.
 void enqueue(CUstream_st* stream, std::function<void()> work);
 
+/// Whether all streams are being captured.
+void capture(bool on);
+
 /// Device memory that is left for workspaces.
 void set_free_memory(std::size_t bytes);
 
@@ -28,9 +31,10 @@ void fail_work(std::int64_t n);
 /// Whether it came to that.
 bool has_failed();
 
-/// Lets the device copy this memory itself, or not any more.
-void pin(void const* data, std::size_t bytes);
-void unpin(void const* data);
+/// What the driver says of this memory from now on, or, forgotten, not any more. The current device is 0.
+enum class kind { pinned, device, managed };
+void know(void const* data, std::size_t bytes, kind what, int device = 0);
+void forget(void const* data);
 
 /// Work that was enqueued and not done yet, on all streams.
 std::size_t pending();

@@ -9,10 +9,12 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
 #include <tandem/error.hpp>
 
 #include "gpu/runtime/host_copy.hpp"
 #include "gpu/runtime/host_tiles.hpp"
+#include "gpu/runtime/operands.hpp"
 #include "gpu/runtime/staging.hpp"
 #include "tests/unit/fake_cuda.hpp"
 #include "tests/unit/gpu_problems.hpp"
@@ -52,8 +54,10 @@ class memory_limit {
 
 class pinned {
  public:
-  explicit pinned(std::vector<float> const& x) : data_(x.data()) { fake_cuda::pin(data_, x.size() * sizeof(float)); }
-  ~pinned() { fake_cuda::unpin(data_); }
+  explicit pinned(std::vector<float> const& x) : data_(x.data()) {
+    fake_cuda::know(data_, x.size() * sizeof(float), fake_cuda::kind::pinned);
+  }
+  ~pinned() { fake_cuda::forget(data_); }
   pinned(pinned const&) = delete;
   pinned& operator=(pinned const&) = delete;
 
@@ -267,6 +271,77 @@ TEST_CASE(
       CHECK(n > 2 + one.steps);
       CHECK(differences(product(before, pin, pin), right) == 0);
     }
+}
+
+TEST_CASE("a stream under capture is refused, and nothing is enqueued or written") {
+  host_problem<float> const before(wide);
+  auto after = before;
+  fake_cuda::capture(true);
+  try {
+    gpu::run_staged(after.canonical(), nullptr, launch);
+    FAIL("in a capture");
+  } catch (tandem::error const& e) {
+    CHECK(e.code() == tandem::errc::unsupported);
+  }
+  fake_cuda::capture(false);
+  CHECK(fake_cuda::pending() == 0);
+  CHECK(differences(after.c, before.c) == 0);
+}
+
+TEST_CASE("operands are refused where they do not lie where their views say, with their names and devices") {
+  using fake_cuda::kind;
+  constexpr std::size_t bytes = 64;
+  std::vector<std::byte> memory(10 * bytes);
+  auto* const here = &memory[0];
+  auto* const there = &memory[2 * bytes];
+  auto* const managed = &memory[4 * bytes];
+  auto* const in_pinned = &memory[6 * bytes];
+  auto* const shared = &memory[7 * bytes];
+  auto* const unknown = &memory[8 * bytes];
+  fake_cuda::know(here, bytes, kind::device);
+  fake_cuda::know(there, bytes, kind::device, 3);
+  fake_cuda::know(managed, bytes, kind::managed, 3);
+  fake_cuda::know(in_pinned, bytes, kind::pinned, 3);
+  fake_cuda::know(shared, bytes, kind::device, -2);
+  auto const refusal = [](tandem::memory where, void* a, void* b, void* c, gpu::operands which = gpu::operands::abc) {
+    tandem::problem p;
+    p.memory = where;
+    p.a = a, p.b = b, p.c = c;
+    try {
+      gpu::check_operands(p, nullptr, which);
+    } catch (tandem::error const& e) {
+      CHECK(e.code() == tandem::errc::mixed_memory);
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  constexpr auto device = tandem::memory::device, host = tandem::memory::host;
+  CHECK(refusal(device, here, here + bytes - 4, here) == "");
+  CHECK(refusal(device, managed, in_pinned, shared) == "");
+  CHECK(refusal(device, there, here, here) ==
+        fmt::format("A's data at {} lies in memory of device 3, but the current device is 0", fmt::ptr(there)));
+  CHECK(refusal(device, here, there + 8, here).starts_with("B's data at "));
+  CHECK(refusal(device, here, here, there).starts_with("C's data at "));
+  CHECK(refusal(device, here, unknown, here) ==
+        fmt::format("B is a view of device memory, but its data at {} is memory that CUDA does not know; the current "
+                    "device is 0",
+                    fmt::ptr(unknown)));
+  CHECK(refusal(device, unknown, unknown, here, gpu::operands::c) == "");
+  CHECK(refusal(device, here, here, unknown, gpu::operands::c).starts_with("C is a view of device memory"));
+  fake_cuda::capture(true);
+  CHECK(refusal(device, here, unknown, here) == "");  // the graph's own, maybe
+  CHECK(refusal(device, here, there, here) != "");
+  fake_cuda::capture(false);
+  CHECK(refusal(host, unknown, managed, in_pinned) == "");
+  CHECK(refusal(host, unknown, unknown, there) ==
+        fmt::format("C is a view of host memory, but its data at {} lies in memory of device 3", fmt::ptr(there)));
+  tandem::axpy_problem axpy;
+  axpy.memory = device;
+  axpy.x = here, axpy.y = unknown;
+  CHECK_THROWS_AS(gpu::check_operands(axpy, nullptr), tandem::error);
+  axpy.y = here;
+  CHECK_NOTHROW(gpu::check_operands(axpy, nullptr));
+  for (auto const* known : {here, there, managed, in_pinned, shared}) fake_cuda::forget(known);
 }
 
 TEST_CASE("copies of rows by several threads, of all pitches") {
