@@ -50,9 +50,17 @@ void copy_bytes(void* to, void const* from, std::size_t bytes, cudaMemcpyKind ki
   });
 }
 
+// A device copies lines shorter than PCI Express's packets far below its rate: those are packed by the processor.
+bool is_copied_directly(host_rows const& host, std::size_t device_pitch) {
+  constexpr std::size_t shortest = 256;
+  bool const is_one_piece = host.rows == 1 || (host.pitch == host.row_bytes && device_pitch == host.row_bytes);
+  return host.is_pinned && (is_one_piece || host.row_bytes >= shortest);
+}
+
 // cudaMemcpy2D takes pitches up to 2 GiB only; wider rows are copied one by one.
 void copy_pinned(std::byte* to, std::size_t to_pitch, std::byte const* from, std::size_t from_pitch, std::size_t rows,
                  std::size_t row_bytes, cudaMemcpyKind kind, own_stream const& stream) {
+  if (to_pitch == row_bytes && from_pitch == row_bytes) row_bytes *= rows, rows = 1;
   constexpr std::size_t max_pitch = (std::size_t{1} << 31) - 1;
   if (rows > 1 && std::max(to_pitch, from_pitch) <= max_pitch)
     return check(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, row_bytes, rows, kind, stream.get()), [&] {
@@ -91,7 +99,7 @@ void copy_rows(std::byte* to, std::size_t to_pitch, std::byte const* from, std::
 
 void copy_in(std::byte* device, std::size_t device_pitch, host_rows const& host, chunk_ring& chunks,
              own_stream const& stream) {
-  if (host.is_pinned)
+  if (is_copied_directly(host, device_pitch))
     return copy_pinned(device, device_pitch, host.data, host.pitch, host.rows, host.row_bytes, cudaMemcpyHostToDevice,
                        stream);
   pieces all(host, device_pitch);
@@ -107,7 +115,7 @@ void copy_in(std::byte* device, std::size_t device_pitch, host_rows const& host,
 
 void copy_out(host_rows const& host, std::byte const* device, std::size_t device_pitch, chunk_ring& chunks,
               own_stream const& stream) {
-  if (host.is_pinned)
+  if (is_copied_directly(host, device_pitch))
     return copy_pinned(host.data, host.pitch, device, device_pitch, host.rows, host.row_bytes, cudaMemcpyDeviceToHost,
                        stream);
   struct on_its_way {

@@ -1,5 +1,5 @@
-// Copies of matrices between host memory and the device: straight where the host's memory is pinned, by way of pinned
-// chunks elsewhere, so that the processor copies one chunk while the device copies another.
+// Copies of matrices between host memory and the device: straight where the host's memory is pinned and its rows are
+// not short, by way of pinned chunks elsewhere, so that the processor copies one chunk while the device copies another.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ void copy_rows(std::byte* to, std::size_t to_pitch, std::byte const* from, std::
                std::size_t row_bytes);
 
 /// Enqueues copies to rows on the device, `device_pitch` bytes apart. Host memory that is not pinned may be changed on
-/// return.
+/// return, pinned memory when the stream has done its work.
 void copy_in(std::byte* device, std::size_t device_pitch, host_rows const& host, chunk_ring& chunks,
              own_stream const& stream);
 
