@@ -165,6 +165,74 @@ TEST_CASE("bad input is named, with exit code 2") {
   CHECK(contains(said("gemm --operands warm"), "--operands"));
 }
 
+TEST_CASE("device kernels have cold operands and larger shapes by default, where they are there") {
+  temporary_file const file("tandem_bench_");
+  // The host's largest default is 2e10 flop.
+  temporary_file const shapes("tandem_shapes_", "m,n,k,dtype,trans_a,trans_b,source\n3000,2000,2000,f32,n,n,a\n");
+  auto const run =
+      run_tandem("bench gemm --kernels tandem_gpu,gpu.naive.f32.32x8 --power --max-seconds 0.001 --shapes " +
+                 shapes.path + " --json " + file.path);
+  CAPTURE(run.out);
+  CAPTURE(run.err);
+  if (!tandem::tests::has_backend(tandem::backend::gpu)) {
+    CHECK(run.exit_code == 77);
+    CHECK(contains(run.err, "tandem_gpu is left out (f32): "));
+    CHECK(contains(run.err, "no kernel that is there"));
+    return;
+  }
+  CHECK(run.exit_code == 0);
+  for (auto const* word : {"device      ", "without tensor cores", "rotating: each call on another set", "GPU clock"})
+    CHECK(contains(run.out, word));
+  auto const json = file.json();
+  CHECK(json["operands"] == "rotating");
+  CHECK(json["max_flop"] == 1e13);
+  REQUIRE(json["rows"].size() == 2);
+  for (auto const& row : json["rows"]) {
+    CHECK(!row.contains("wrong"));
+    CHECK(row["memory"] == "device");
+    CHECK(row["percent_of_fma_peak"] > 0);
+    CHECK(row["percent_of_fma_peak"] < 101);
+    CHECK(row["percent_of_byte_limit"] > 0);
+    CHECK((row.contains("watts") || json["device"].contains("no_monitor")));
+  }
+  CHECK(json["rows"][1]["rounds"] == 1);  // a naive product takes longer than its time
+}
+
+TEST_CASE("an axpy on the device stands beside copies there") {
+  if (!tandem::tests::has_backend(tandem::backend::gpu)) return;
+  temporary_file const file("tandem_bench_");
+  CHECK(run_tandem("bench axpy --kernels tandem_gpu --n 1000003 --dtype f32,f64 --json " + file.path).exit_code == 0);
+  auto const rows = file.json()["rows"];
+  REQUIRE(rows.size() == 2 * 3);
+  CHECK(rows[1]["kernel"] == "copy_device");
+  CHECK(rows[0]["ratio_to_copy"] > 0.1);
+}
+
+TEST_CASE("--once marks each device kernel's call for a profiler") {
+  CHECK(contains(run_tandem("bench gemm --once --m 5").err, "--once: for a profiler of the device"));
+  if (!tandem::tests::has_backend(tandem::backend::gpu)) return;
+  temporary_file const file("tandem_bench_");
+  auto const run =
+      run_tandem("bench gemm --once --kernels gpu.naive.f32.32x8,gpu.coalesced.f32.8x32 --m 5 --json " + file.path);
+  CHECK(run.exit_code == 0);
+  CHECK(run.out == "1 gpu.naive.f32.32x8 5x5x5\n2 gpu.coalesced.f32.8x32 5x5x5\n");
+  CHECK(file.json()[1]["marker"] == 2);
+}
+
+TEST_CASE("the table of the rungs says what binds each kernel, by what a profiler wrote") {
+  if (!tandem::tests::is_there("python3",
+                               tandem::tests::run_command("python3 --version").exit_code == 0 ? "" : "not there"))
+    return;
+  auto const run = tandem::tests::run_command(
+      "python3 tests/gpu_rungs.py tests/data/rungs/bench.json tests/data/rungs/once.json tests/data/rungs/ncu.csv");
+  CHECK(run.err == "");
+  std::ifstream golden("tests/golden/gpu_rungs.md");
+  CHECK(run.out == std::string(std::istreambuf_iterator<char>(golden), {}));
+  auto const none = tandem::tests::run_command(
+      "python3 tests/gpu_rungs.py tests/data/rungs/bench.json tests/data/rungs/once.json shapes/odd.csv");
+  CHECK(contains(none.err, "shapes/odd.csv: no table of ncu's in it"));
+}
+
 TEST_CASE("where no peer that was asked for is there, nothing is run") {
   auto const run = run_tandem("bench gemm --against onednn --dtype f64 --m 5");
   CHECK(run.exit_code == 77);

@@ -335,14 +335,16 @@ void launch_persistent(problem const& p, CUstream_st* stream) {
   workspace<T> const memory(size_a + size_b + size_parts, stream);
   T *const aligned_a = memory.data(), *const aligned_b = aligned_a + size_a;
   s.parts = aligned_b + size_b;
+  aligned_copy<T> copy_a{}, copy_b{};
   if (align_a) {
-    launch_align(aligned_a, s.extent_a, s.k, s.g.a, p.lda, p.m, p.k, !p.trans_a, false, stream);
+    copy_a = {aligned_a, s.extent_a, s.k, s.g.a, p.lda, p.m, p.k, !p.trans_a};
     s.g.a = aligned_a, s.g.lda = s.extent_a;
   }
   if (align_b) {
-    launch_align(aligned_b, s.extent_b, s.k, s.g.b, p.ldb, p.n, p.k, p.trans_b, align_a, stream);
+    copy_b = {aligned_b, s.extent_b, s.k, s.g.b, p.ldb, p.n, p.k, p.trans_b};
     s.g.b = aligned_b, s.g.ldb = s.extent_b;
   }
+  if (align_a || align_b) launch_align(copy_a, copy_b, stream);
   auto const start = [&]<bool trans_a, bool trans_b, bool wide>() {
     auto const grid = dim3(static_cast<unsigned>(s.shared.blocks));
     auto const bytes = tiling::shared_bytes(trans_a, trans_b);

@@ -4,6 +4,7 @@
 #include "gpu/row.hpp"
 #include "gpu/runtime/device.hpp"
 #include "gpu/runtime/gate.hpp"
+#include "gpu/runtime/operands.hpp"
 #include "gpu/runtime/staging.hpp"
 #include "gpu/runtime/window.hpp"
 #include "gpu/simt/rows.hpp"
@@ -39,6 +40,10 @@ device_buffer& device_buffer::operator=(device_buffer&&) noexcept = default;
 void copy_to_device(void*, void const*, std::size_t, CUstream_st*) { refuse(); }
 void copy_to_host(void*, void const*, std::size_t, CUstream_st*) { refuse(); }
 void synchronize(CUstream_st*) { refuse(); }
+void check_earlier_work() { refuse(); }
+
+void check_operands(problem const&, CUstream_st*, operands) { refuse(); }
+void check_operands(axpy_problem const&, CUstream_st*) { refuse(); }
 
 device_window::device_window(std::size_t) { refuse(); }
 device_window::~device_window() { static_cast<void>(handle_); }

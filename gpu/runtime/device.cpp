@@ -18,6 +18,29 @@ std::string error_text(cudaError_t status) {
   return fmt::format("{} ({})", cudaGetErrorName(status), cudaGetErrorString(status));
 }
 
+// Codes of a kernel's or copy's own failure, after which every call returns them: whichever call that is, it is not its
+// fault.
+bool is_sticky(cudaError_t status) {
+  switch (status) {
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorContained:
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case cudaErrorTensorMemoryLeak:
+    case cudaErrorMpsClientTerminated:
+    case cudaErrorExternalDevice: return true;
+    default: return false;
+  }
+}
+
 struct device_state {
   std::string unavailable;
   std::string name;
@@ -65,8 +88,17 @@ void require_device() {
 
 void throw_cuda_error(cudaError_t status, std::string const& call) {
   cudaGetLastError();  // reported here, so that the next call does not report it again
+  if (is_sticky(status))
+    throw error(errc::device, fmt::format("an earlier asynchronous error came out of {}: {}; CUDA refuses all further "
+                                          "work of this process",
+                                          call, error_text(status)));
   throw error(status == cudaErrorMemoryAllocation ? errc::out_of_memory : errc::device,
               fmt::format("{}: {}", call, error_text(status)));
+}
+
+void check_earlier_work() {
+  if (auto const status = cudaPeekAtLastError(); is_sticky(status))
+    throw_cuda_error(status, "cudaPeekAtLastError, before anything was enqueued");
 }
 
 std::string unavailable() { return state().unavailable; }

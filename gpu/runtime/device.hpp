@@ -43,6 +43,10 @@ void copy_to_host(void* host, void const* device, std::size_t bytes, CUstream_st
 /// Waits until the stream has done its work; throws errc::device with what went wrong on it.
 void synchronize(CUstream_st* stream = nullptr);
 
+/// Throws errc::device where a kernel or copy of earlier has failed so that CUDA refuses all further work of the
+/// process, as far as this thread has been told. It waits for nothing.
+void check_earlier_work();
+
 /// A stream of its own, destroyed with its owner. A blocking one and the default stream wait for each other.
 class stream {
  public:

@@ -1,58 +1,228 @@
-// Staging of host operands: packed copies of exactly the elements that the problem names.
+// Products of host operands: by way of one chunk where they are small, else tile by tile, copies beside computation.
 #include "gpu/runtime/staging.hpp"
 
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
+#include <tandem/error.hpp>
 
+#include "gpu/runtime/captures.hpp"
 #include "gpu/runtime/check.hpp"
 #include "gpu/runtime/device.hpp"
+#include "gpu/runtime/host_copy.hpp"
+#include "gpu/runtime/host_tiles.hpp"
+#include "gpu/runtime/operands.hpp"
+#include "gpu/runtime/staging_area.hpp"
+#include "gpu/runtime/workspace.hpp"
 
 namespace tandem::gpu {
 namespace {
 
-// A row-major matrix in host memory, in bytes.
-struct host_matrix {
-  void* data;
-  std::int64_t rows;
-  std::size_t row_bytes;
-  std::size_t pitch;
+using launcher = std::function<void(problem const&, CUstream_st*)>;
+
+std::size_t bytes(std::int64_t count) { return static_cast<std::size_t>(count); }
+
+// A matrix as it is stored: A and B by rows or, transposed, by columns.
+struct stored_matrix {
+  std::byte* data;
+  std::int64_t ld;
+  bool is_transposed;
+  bool is_pinned;
+  dtype type;
+
+  std::int64_t element() const { return static_cast<std::int64_t>(size_of(type)); }
+  index_range lines(index_range rows, index_range cols) const { return is_transposed ? cols : rows; }
+  index_range along(index_range rows, index_range cols) const { return is_transposed ? rows : cols; }
+
+  host_rows part(index_range rows, index_range cols) const {
+    auto const line = lines(rows, cols), in_line = along(rows, cols);
+    return {data + (line.begin * ld + in_line.begin) * element(), bytes(line.size), bytes(in_line.size * element()),
+            bytes(ld * element()), is_pinned};
+  }
+  // Of a part's copy on the device.
+  std::int64_t device_ld(index_range rows, index_range cols) const {
+    return panel_ld(lines(rows, cols).size, along(rows, cols).size, type);
+  }
+  std::size_t device_pitch(index_range rows, index_range cols) const {
+    return bytes(device_ld(rows, cols) * element());
+  }
 };
 
-host_matrix matrix(void const* data, std::int64_t rows, std::int64_t cols, std::int64_t ld, std::size_t element) {
-  return {const_cast<void*>(data), rows, static_cast<std::size_t>(cols) * element,
-          static_cast<std::size_t>(ld) * element};
-}
+struct stored_operands {
+  explicit stored_operands(problem const& p, bool may_be_pinned)
+      : a(stored(p, p.a, p.m, p.k, p.lda, p.trans_a, may_be_pinned)),
+        b(stored(p, p.b, p.k, p.n, p.ldb, p.trans_b, may_be_pinned)),
+        c(stored(p, p.c, p.m, p.n, p.ldc, false, may_be_pinned)) {}
 
-// cudaMemcpy2D takes pitches up to 2 GiB only; wider rows are copied one by one.
-void copy(host_matrix const& host, void* packed, cudaMemcpyKind kind, CUstream_st* stream) {
-  constexpr std::size_t max_pitch = (std::size_t{1} << 31) - 1;
-  bool const in = kind == cudaMemcpyHostToDevice;
-  auto const copy_rows = [&](void* at, void* packed_at, std::int64_t rows, std::size_t pitch) {
-    check(cudaMemcpy2DAsync(in ? packed_at : at, in ? host.row_bytes : pitch, in ? at : packed_at,
-                            in ? pitch : host.row_bytes, host.row_bytes, static_cast<std::size_t>(rows), kind, stream),
-          [&] {
-            return fmt::format("cudaMemcpy2DAsync of {} rows of {} bytes, pitch {}, {}", rows, host.row_bytes, pitch,
-                               in ? "to the device" : "to the host");
-          });
-  };
-  auto const copy_row = [&](void* at, void* packed_at) {
-    check(cudaMemcpyAsync(in ? packed_at : at, in ? at : packed_at, host.row_bytes, kind, stream), [&] {
-      return fmt::format("cudaMemcpyAsync of {} bytes {}", host.row_bytes, in ? "to the device" : "to the host");
-    });
-  };
-  if (host.rows > 1 && host.pitch <= max_pitch) return copy_rows(host.data, packed, host.rows, host.pitch);
-  for (std::int64_t i = 0; i < host.rows; ++i) {
-    auto const row = static_cast<std::size_t>(i);
-    copy_row(static_cast<std::byte*>(host.data) + row * host.pitch,
-             static_cast<std::byte*>(packed) + row * host.row_bytes);
+  stored_matrix a, b, c;
+
+ private:
+  static stored_matrix stored(problem const& p, void const* data, std::int64_t rows, std::int64_t cols, std::int64_t ld,
+                              bool is_transposed, bool may_be_pinned) {
+    stored_matrix matrix{static_cast<std::byte*>(const_cast<void*>(data)), ld, is_transposed, false, p.dtype};
+    auto const all = matrix.part({0, rows}, {0, cols});
+    matrix.is_pinned = may_be_pinned && is_pinned(all.data, all.data + (all.rows - 1) * all.pitch + all.row_bytes - 1);
+    return matrix;
   }
+};
+
+// The problem of one step, on the device.
+problem step_problem(problem const& p, host_tiles const& tiles, host_step const& step, stored_operands const& host,
+                     std::byte* device) {
+  auto one = p;
+  one.memory = memory::device;
+  one.m = step.m.size, one.n = step.n.size, one.k = step.k.size;
+  one.a = device + step.slot_a * tiles.a.slot_bytes, one.lda = host.a.device_ld(step.m, step.k);
+  one.b = device + tiles.begin_b() + step.slot_b * tiles.b.slot_bytes, one.ldb = host.b.device_ld(step.k, step.n);
+  one.c = device + tiles.begin_c() + step.slot_c * tiles.c.slot_bytes, one.ldc = host.c.device_ld(step.m, step.n);
+  if (!step.first_of_k) one.beta = 1;
+  return one;
 }
 
-device_buffer buffer_for(host_matrix const& host) {
-  return device_buffer(static_cast<std::size_t>(host.rows) * host.row_bytes);
+// Everything in one chunk each way, on one stream.
+void run_in_a_chunk(problem const& p, host_tiles const& tiles, staging_area& area, std::byte* device,
+                    launcher const& enqueue) {
+  stored_operands const host(p, false);
+  auto const step = *host_walk(tiles, p).next();
+  auto const one = step_problem(p, tiles, step, host, device);
+  auto& chunk = area.chunks_in.next();
+  auto* const memory = chunk.memory.get();
+  auto const pack = [&](stored_matrix const& x, index_range rows, index_range cols, std::int64_t at) {
+    auto const from = x.part(rows, cols);
+    copy_rows(memory + at, x.device_pitch(rows, cols), from.data, from.pitch, from.rows, from.row_bytes);
+  };
+  pack(host.a, step.m, step.k, 0);
+  pack(host.b, step.k, step.n, tiles.begin_b());
+  if (p.beta != 0) pack(host.c, step.m, step.n, tiles.begin_c());
+  auto const copy = [&](std::int64_t begin, std::int64_t end, cudaMemcpyKind kind) {
+    bool const in = kind == cudaMemcpyHostToDevice;
+    check(cudaMemcpyAsync((in ? device : memory) + begin, (in ? memory : device) + begin, bytes(end - begin), kind,
+                          area.compute.get()),
+          [&] { return fmt::format("cudaMemcpyAsync of {} bytes {}", end - begin, in ? "in" : "out"); });
+  };
+  copy(0, p.beta != 0 ? tiles.bytes() : tiles.begin_c(), cudaMemcpyHostToDevice);
+  enqueue(one, area.compute.get());
+  copy(tiles.begin_c(), tiles.bytes(), cudaMemcpyDeviceToHost);
+  area.compute.wait();
+  auto const to = host.c.part(step.m, step.n);
+  copy_rows(to.data, to.pitch, memory + tiles.begin_c(), host.c.device_pitch(step.m, step.n), to.rows, to.row_bytes);
+}
+
+// While a step is computed, the next one's panels are copied in, and the tile before it is copied out.
+class tiled_run {
+ public:
+  tiled_run(problem const& p, host_tiles const& tiles, staging_area& area, std::byte* device)
+      : p_(p), tiles_(tiles), area_(area), device_(device), host_(p, true) {
+    area.loaded.record(area.compute);
+    area.loaded.delay(area.in);  // not before the memory is there
+  }
+  // Nothing may use the memory when it is given back, also when an exception passes.
+  ~tiled_run() {
+    for (auto const* stream : {&area_.in, &area_.out}) cudaStreamSynchronize(stream->get());
+  }
+  tiled_run(tiled_run const&) = delete;
+  tiled_run& operator=(tiled_run const&) = delete;
+
+  void run(launcher const& enqueue) {
+    host_walk walk(tiles_, p_);
+    std::optional<host_step> before;
+    for (std::size_t parity = 0; auto const step = walk.next(); parity = 1 - parity) {
+      auto const one = step_problem(p_, tiles_, *step, host_, device_);
+      copy_operands(*step, one);
+      if (step->first_of_k) written_out(*step).delay(area_.compute);
+      enqueue(one, area_.compute.get());
+      area_.computed[parity].record(area_.compute);
+      if (before) finish(*before, 1 - parity);
+      before = step;
+      last_parity_ = parity;
+    }
+    finish(*before, last_parity_);
+    area_.out.wait();
+  }
+
+ private:
+  own_event& written_out(host_step const& step) { return area_.written_out[static_cast<std::size_t>(step.slot_c)]; }
+
+  // The step before may be under way; its predecessors are done.
+  void copy_operands(host_step const& step, problem const& one) {
+    auto const copy = [&](stored_matrix const& x, index_range rows, index_range cols, void const* to) {
+      copy_in(static_cast<std::byte*>(const_cast<void*>(to)), x.device_pitch(rows, cols), x.part(rows, cols),
+              area_.chunks_in, area_.in);
+    };
+    if (step.load_a) copy(host_.a, step.m, step.k, one.a);
+    if (step.load_b) copy(host_.b, step.k, step.n, one.b);
+    if (step.first_of_k && p_.beta != 0) {
+      written_out(step).delay(area_.in);
+      copy(host_.c, step.m, step.n, one.c);
+    }
+    area_.loaded.record(area_.in);
+    area_.loaded.delay(area_.compute);
+  }
+
+  void finish(host_step const& step, std::size_t parity) {
+    area_.computed[parity].wait();  // a kernel that failed must not be taken for a result
+    if (!step.last_of_k) return;
+    copy_out(host_.c.part(step.m, step.n), device_ + tiles_.begin_c() + step.slot_c * tiles_.c.slot_bytes,
+             host_.c.device_pitch(step.m, step.n), area_.chunks_out, area_.out);
+    written_out(step).record(area_.out);
+  }
+
+  problem const& p_;
+  host_tiles const& tiles_;
+  staging_area& area_;
+  std::byte* device_;
+  stored_operands host_;
+  std::size_t last_parity_ = 0;
+};
+
+// The rest is for the kernels' workspaces and for others.
+std::int64_t share_of_free_memory() {
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), [] { return "cudaMemGetInfo"; });
+  return static_cast<std::int64_t>(free / 8 * 7);
+}
+
+// What is enqueued on the caller's stream comes first, as for device views; an error that is under way there is not
+// taken for this call's.
+void wait_for(CUstream_st* stream) {
+  auto capture = cudaStreamCaptureStatusNone;
+  auto const status = cudaStreamIsCapturing(stream, &capture);
+  if (status == cudaErrorStreamCaptureImplicit) {  // the default stream beside a capture, whose work must not be joined
+    cudaGetLastError();
+    return;
+  }
+  check(status, [] { return "cudaStreamIsCapturing, before anything was enqueued"; });
+  if (capture != cudaStreamCaptureStatusNone)
+    throw error(errc::unsupported,
+                "the stream is being captured, and a product of host views, which is finished on "
+                "return, cannot be a part of a graph");
+  check(cudaStreamSynchronize(stream), [] { return "cudaStreamSynchronize, before anything was enqueued"; });
+}
+
+// Where the memory is not there after all, because others took it, with half as much.
+void run_with(std::int64_t most, problem const& p, staging_area& area, launcher const& enqueue) {
+  for (;;) {
+    auto const tiles = cut_host_product(p, most);
+    std::optional<workspace_memory> memory;
+    try {
+      memory.emplace(bytes(tiles.bytes()), area.compute.get());
+    } catch (error const& e) {
+      if (e.code() != errc::out_of_memory) throw;
+      most = tiles.bytes() / 2;
+      continue;
+    }
+    auto* const device = static_cast<std::byte*>(memory->data());
+    bool const is_one_tile = tiles.m == p.m && tiles.n == p.n && tiles.k == p.k;
+    if (is_one_tile && bytes(tiles.bytes()) <= chunk::bytes)
+      run_in_a_chunk(p, tiles, area, device, enqueue);
+    else
+      tiled_run(p, tiles, area, device).run(enqueue);
+    return;
+  }
 }
 
 // Waits for the stream before the buffers that its work uses are freed, also when an exception passes.
@@ -69,28 +239,18 @@ class drained {
 
 }  // namespace
 
-void run_staged(problem const& p, CUstream_st* stream,
-                std::function<void(problem const&, CUstream_st*)> const& enqueue) {
-  auto const element = size_of(p.dtype);
-  auto const cols_a = p.trans_a ? p.m : p.k, cols_b = p.trans_b ? p.k : p.n;
-  auto const a = matrix(p.a, p.trans_a ? p.k : p.m, cols_a, p.lda, element);
-  auto const b = matrix(p.b, p.trans_b ? p.n : p.k, cols_b, p.ldb, element);
-  auto const c = matrix(p.c, p.m, p.n, p.ldc, element);
-  auto const device_a = buffer_for(a), device_b = buffer_for(b), device_c = buffer_for(c);
-  drained const before_freeing(stream);
-
-  copy(a, device_a.data(), cudaMemcpyHostToDevice, stream);
-  copy(b, device_b.data(), cudaMemcpyHostToDevice, stream);
-  if (p.beta != 0) copy(c, device_c.data(), cudaMemcpyHostToDevice, stream);
-  auto staged = p;
-  staged.memory = memory::device;
-  staged.a = device_a.data(), staged.lda = cols_a;
-  staged.b = device_b.data(), staged.ldb = cols_b;
-  staged.c = device_c.data(), staged.ldc = p.n;
-  enqueue(staged, stream);
-  synchronize(stream);  // a kernel that failed must not be taken for a result
-  copy(c, device_c.data(), cudaMemcpyDeviceToHost, stream);
-  synchronize(stream);
+void run_staged(problem const& p, CUstream_st* stream, launcher const& enqueue) {
+  check_operands(p, stream);
+  auto const allowed = parse_memory_limit(std::getenv("TANDEM_GPU_MEMORY"));
+  outside_captures const relaxed;
+  wait_for(stream);
+  leased_area const area;
+  auto const element = static_cast<double>(size_of(p.dtype));
+  auto const m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
+  // Asking for the free memory takes longer than a small product.
+  bool const is_small = element * (m * k + k * n + m * n) <= static_cast<double>(whole_product_bytes);
+  auto const most = is_small ? whole_product_bytes * 2 : share_of_free_memory();
+  run_with(allowed ? std::min(*allowed, most) : most, p, *area, enqueue);
 }
 
 void run_staged(axpy_problem const& p, CUstream_st* stream,

@@ -1,7 +1,5 @@
-// Windows by the driver's virtual memory calls, which the runtime finds; nothing is linked for them.
+// Windows by the driver's virtual memory calls.
 #include "gpu/runtime/window.hpp"
-
-#include <cuda.h>
 
 #include <string>
 #include <utility>
@@ -11,21 +9,10 @@
 
 #include "gpu/runtime/check.hpp"
 #include "gpu/runtime/device.hpp"
+#include "gpu/runtime/driver.hpp"
 
 namespace tandem::gpu {
 namespace {
-
-/// A driver function that is there since CUDA 10.2.
-template <class Function>
-Function* driver_function(char const* name) {
-  void* address = nullptr;
-  cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
-  auto const status = cudaGetDriverEntryPointByVersion(name, &address, 10020, cudaEnableDefault, &found);
-  check(status, [&] { return fmt::format("cudaGetDriverEntryPointByVersion of {}", name); });
-  if (address == nullptr || found != cudaDriverEntryPointSuccess)
-    throw error(errc::device, fmt::format("the CUDA driver has no {}", name));
-  return reinterpret_cast<Function*>(address);
-}
 
 struct driver {
   decltype(cuMemGetAllocationGranularity)* granularity =

@@ -52,14 +52,40 @@ TEST_CASE("plain loops move bytes, of small sets and of large ones") {
 }
 
 TEST_CASE("a ring has the same numbers in places of their own, and one set is enough for hot operands") {
-  bench::operand_ring const ring({5, 7}, dtype::f64, 1000, false);
-  CHECK(ring.sets() == 8);  // 64 + 64 bytes each
-  CHECK(ring.bytes() >= 1000);
-  auto const* const first = static_cast<double const*>(ring.data(0, 1, memory::host));
-  auto const* const last = static_cast<double const*>(ring.data(7, 1, memory::host));
+  bench::operand_ring const ring({5, 7}, dtype::f64, memory::host, [](std::size_t stride) {
+    CHECK(stride == 64 + 64);
+    return std::size_t{8};
+  });
+  CHECK(ring.sets() == 8);
+  CHECK(ring.bytes() == 8 * 128);
+  auto const* const first = static_cast<double const*>(ring.data(0, 1));
+  auto const* const last = static_cast<double const*>(ring.data(7, 1));
   CHECK(first != last);
   CHECK(std::equal(first, first + 7, last));
-  CHECK(bench::operand_ring({5, 7}, dtype::f64, 0, false).sets() == 1);
+  CHECK(!std::equal(first, first + 5, static_cast<double const*>(ring.data(0, 0))));
+}
+
+TEST_CASE("between two uses of a ring's set lies twice the cache, as far as there is memory") {
+  std::size_t const plenty = 1000000;
+  CHECK(bench::sets_over(0, 100, plenty) == 1);
+  CHECK(bench::sets_over(400, 100, plenty) == 1 + 8);
+  CHECK(bench::sets_over(401, 100, plenty) == 1 + 9);
+  CHECK(bench::sets_over(400, 5000, plenty) == 2);
+  CHECK(bench::sets_over(400, 100, 350) == 3);
+  CHECK(bench::sets_over(400, 100, 50) == 1);
+}
+
+TEST_CASE("operands longer than what was drawn go on with it, A and B from different places") {
+  std::int64_t const drawn = (1 << 22) - 3, length = drawn + 1000;
+  bench::operand_ring const ring({length, 1000}, dtype::f32, memory::host, [](std::size_t) { return std::size_t{1}; });
+  auto const* const a = static_cast<float const*>(ring.data(0, 0));
+  auto const* const b = static_cast<float const*>(ring.data(0, 1));
+  CHECK(std::equal(a, a + 1000, a + drawn));
+  CHECK(std::equal(b, b + 1000, a + 1'000'003));
+  double sum = 0, squares = 0;
+  for (std::int64_t i = 0; i < drawn; ++i) sum += a[i], squares += a[i] * a[i];
+  CHECK(std::abs(sum / drawn) < 0.002);
+  CHECK(squares / drawn == doctest::Approx(1).epsilon(0.005));
 }
 
 TEST_CASE("plain calls are held against the best plain call, handles against all") {

@@ -23,17 +23,18 @@ constexpr double sample_seconds = 2e-3;
 
 // Each caller goes round its ring. Little besides the call is in the loop: the smallest products last some nanoseconds.
 template <class Call>
-contender make(subject const& who, std::vector<operand_ring> const& rings, Call const& call) {
+contender make(subject const& who, std::vector<operand_ring>& rings, Call const& call) {
   contender out{.who = &who};
-  auto const where = who.device ? memory::device : memory::host;
-  for (auto const& ring : rings)
-    out.callers.push_back([call, where, &ring, at = std::size_t{0}](std::int64_t calls) mutable {
-      auto* const base = static_cast<char*>(ring.data(0, 0, where));
+  for (auto& ring : rings)
+    out.callers.push_back([call, &ring](std::int64_t calls) {
+      auto* const base = static_cast<char*>(ring.data(0, 0));
+      auto at = ring.next;
       for (; calls > 0; --calls) {
         call(base + at);
         at += ring.stride();
         if (at == ring.bytes()) at = 0;
       }
+      ring.next = at;
     });
   return out;
 }
@@ -77,16 +78,17 @@ void settle(contender& c, int threads) {
 
 double seconds_a_call(contender& c, std::int64_t calls) {
   auto const& run = c.callers[0];
-  if (c.who->device) {
-    gpu::event start, stop;
-    start.record();
-    run(calls);
-    stop.record();
-    return stop.since(start) * 1e-3 / static_cast<double>(calls);
-  }
   auto const start = clock::now();
   run(calls);
   return seconds_since(start) / static_cast<double>(calls);
+}
+
+double device_seconds_a_call(contender& c, std::int64_t calls) {
+  gpu::event start, stop;
+  start.record();
+  c.callers[0](calls);
+  stop.record();
+  return stop.since(start) * 1e-3 / static_cast<double>(calls);
 }
 
 // All callers at once, each awake before the clock starts.
@@ -110,24 +112,20 @@ double seconds_of_callers(contender& c, int threads, std::int64_t calls) {
 
 }  // namespace
 
-contender gemm_contender(subject const& who, problem const& p, int threads, std::vector<operand_ring> const& rings) {
+contender gemm_contender(subject const& who, problem const& p, int threads, std::vector<operand_ring>& rings) {
   auto const b = rings[0].offset(1), c = rings[0].offset(2);
   return make(who, rings, [f = who.bind(p, threads), b, c](char* set) { f(set, set + b, set + c); });
 }
 
-contender axpy_contender(subject const& who, axpy_problem const& p, int threads,
-                         std::vector<operand_ring> const& rings) {
+contender axpy_contender(subject const& who, axpy_problem const& p, int threads, std::vector<operand_ring>& rings) {
   auto const y = rings[0].offset(1);
   return make(who, rings, [f = who.bind_axpy(p, threads), y](char* set) { f(set, set + y); });
 }
 
-void measure(std::vector<contender>& contenders, int threads, int rounds) {
-  std::vector<contender*> right;
-  for (auto& c : contenders)
-    if (c.wrong.empty()) right.push_back(&c);
+void measure_on_host(std::vector<contender*> const& contenders, int threads, int rounds) {
   std::vector<std::int64_t> calls;
   wait_for_rest();
-  for (auto* c : right) {
+  for (auto* c : contenders) {
     if (threads != 1) settle(*c, threads);
     set_threads(*c, threads);
     c->callers[0](1);
@@ -136,8 +134,8 @@ void measure(std::vector<contender>& contenders, int threads, int rounds) {
     calls.push_back(static_cast<std::int64_t>(std::clamp(sample_seconds / std::max(first, 1e-9), 1.0, 1e6)));
   }
   for (int round = 0; round < rounds; ++round)
-    for (std::size_t i = 0; i < right.size(); ++i) {
-      auto& c = *right[i];
+    for (std::size_t i = 0; i < contenders.size(); ++i) {
+      auto& c = *contenders[i];
       if (c.callers.size() > 1) {
         wait_for_rest();
         c.seconds.push_back(seconds_of_callers(c, threads, calls[i]));
@@ -147,7 +145,99 @@ void measure(std::vector<contender>& contenders, int threads, int rounds) {
       set_threads(c, threads);
       c.seconds.push_back(seconds_a_call(c, calls[i]));
     }
-  for (auto* c : right) std::ranges::sort(c->seconds);
+  for (auto* c : contenders) std::ranges::sort(c->seconds);
+}
+
+std::vector<int> device_turns(std::vector<double> const& turn_seconds, device_rounds const& how) {
+  constexpr double budget_a_round = 10e-3;  // of each contender, in the mean
+  double round = 0;
+  for (auto const turn : turn_seconds)
+    if (turn < how.max_seconds) round += turn;
+  double const wanted = how.rounds * budget_a_round * static_cast<double>(turn_seconds.size()) / round;
+  double const turns = std::clamp<double>(wanted, how.rounds, 25.0 * how.rounds);
+  std::vector<int> all;
+  for (auto const turn : turn_seconds)
+    all.push_back(turn < how.max_seconds ? static_cast<int>(std::max(1.0, std::min(turns, how.max_seconds / turn)))
+                                         : 0);
+  return all;
+}
+
+void measure_on_device(std::vector<contender*> const& contenders, device_rounds const& how) {
+  if (contenders.empty()) return;
+  constexpr double single = 50e-6;  // a call as long as this is a turn of its own
+  constexpr double slow = 10e-3;    // what the host does around such a call counts for nothing
+  std::vector<std::int64_t> calls;
+  std::vector<double> turn_seconds;
+  for (auto* c : contenders) {
+    double a_call = device_seconds_a_call(*c, 1);
+    if (a_call < slow)
+      a_call = device_seconds_a_call(*c, static_cast<std::int64_t>(std::clamp(1e-3 / a_call, 1.0, 1e3)));
+    a_call = std::max(a_call, 1e-9);
+    calls.push_back(a_call >= single ? 1 : static_cast<std::int64_t>(sample_seconds / a_call));
+    turn_seconds.push_back(a_call * static_cast<double>(calls.back()));
+  }
+  auto const turns = device_turns(turn_seconds, how);
+  int const rounds = std::max(1, *std::ranges::max_element(turns));
+
+  struct span {
+    gpu::event start, stop;
+  };
+  std::vector<std::vector<span>> spans;
+  for (auto const count : turns) spans.emplace_back(static_cast<std::size_t>(count));
+  if (turn_seconds[0] < slow) contenders[0]->callers[0](1);  // the device is at work when the first event is enqueued
+  for (int round = 0; round < rounds; ++round)
+    for (std::size_t i = 0; i < contenders.size(); ++i) {
+      if (round >= turns[i]) continue;
+      auto& around = spans[i][static_cast<std::size_t>(round)];
+      around.start.record();
+      contenders[i]->callers[0](calls[i]);
+      around.stop.record();
+    }
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    auto& c = *contenders[i];
+    for (auto const& around : spans[i])
+      c.seconds.push_back(around.stop.since(around.start) * 1e-3 / static_cast<double>(calls[i]));
+    if (turns[i] == 0) c.seconds.push_back(turn_seconds[i]);
+    c.rounds_missed = rounds - static_cast<int>(c.seconds.size());
+    std::ranges::sort(c.seconds);
+  }
+}
+
+power_figures measure_power(contender& c, gpu_monitor const& monitor, double seconds) {
+  // Batches that keep the device busy while the host waits for the one before.
+  constexpr double batch_seconds = 20e-3, warm_seconds = 0.3;
+  auto const calls = static_cast<std::int64_t>(std::max(1.0, batch_seconds / c.median()));
+  auto const start = clock::now();
+  gpu::event begin, done[2];
+  begin.record();
+  double clocks = 0, looks = 0;
+  std::int64_t batch = 0, first = -1;
+  clock::time_point from;
+  std::optional<double> energy;
+  auto const enqueue = [&] {
+    c.callers[0](calls);
+    done[batch++ % 2].record();
+  };
+  enqueue();
+  // Each time that a batch is done: one more is under way already.
+  for (;;) {
+    enqueue();
+    done[batch % 2].since(begin);  // waits
+    if (first < 0 && seconds_since(start) >= warm_seconds) {
+      first = batch, from = clock::now(), energy = monitor.joules();
+      if (!energy) break;
+    } else if (first >= 0) {
+      clocks += monitor.read().sm_mhz, ++looks;
+      if (seconds_since(from) >= seconds) break;
+    }
+  }
+  auto const span = seconds_since(from);
+  auto const until = energy ? monitor.joules() : std::nullopt;
+  gpu::synchronize();
+  if (!until) return {};
+  return {.watts = (*until - *energy) / span,
+          .calls_per_second = static_cast<double>((batch - first) * calls) / span,
+          .sm_mhz = clocks / looks};
 }
 
 }  // namespace tandem::bench

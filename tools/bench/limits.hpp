@@ -12,6 +12,7 @@ namespace tandem::bench {
 struct limit {
   double fma_seconds = 0, byte_seconds = 0;
 
+  /// 0 where nothing was measured.
   double seconds() const { return fma_seconds > byte_seconds ? fma_seconds : byte_seconds; }
   char const* binding() const { return fma_seconds >= byte_seconds ? "fma" : "bytes"; }
 };

@@ -7,6 +7,8 @@
 
 #include <tandem/tandem.hpp>
 
+#include "gpu/runtime/device.hpp"
+
 namespace tandem::bench {
 namespace {
 
@@ -54,6 +56,7 @@ subject plain_call(memory where) {
   s.device = !on_host;
   s.threaded = on_host;
   s.about = "Tandem " + std::string(version());
+  if (!on_host) s.missing = gpu::unavailable();
   // The public call has no number of threads: it takes what OpenMP offers to its caller.
   if (on_host) s.set_threads = [](int threads) { omp_set_num_threads(threads); };
   s.bind = [where](problem const& p, int) {

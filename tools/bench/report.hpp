@@ -21,12 +21,14 @@ struct match {
   bool trans_a = false, trans_b = false;
   double beta = 0;
   int threads = 1;
-  std::string source = {};           ///< what the shape file says
-  limit bound = {};                  ///< of host operands
-  byte_rates loops = {};             ///< at the operands' size
-  std::vector<contender> them = {};  ///< in the order of the subjects
+  std::string source = {};                   ///< what the shape file says
+  std::string set = {};                      ///< the shape file
+  limit bound = {}, device_bound = {};       ///< of host and of device operands, where there are such
+  byte_rates loops = {}, device_loops = {};  ///< at the operands' size
+  std::vector<contender> them = {};          ///< in the order of the subjects
 
-  double work() const;       ///< flop of a product; bytes of an axpy
+  double work() const;  ///< flop of a product; bytes of an axpy
+  limit const& bound_of(contender const& c) const { return c.who->device ? device_bound : bound; }
   std::string name() const;  ///< "16x4096x4096", with the transposes where there are any: "33x31x29 tn"
 };
 
@@ -49,11 +51,11 @@ class report {
 
  private:
   struct ratio {
-    std::string match;
+    std::string match, set;
     double value;
     bool peer_below_limit;  ///< the best peer is under 90 % of the limit
   };
-  /// Against the best peer: our contender, its type, its threads.
+  /// Against the best peer: our contender, its type, its threads (0: on the device).
   using group = std::tuple<std::string, tandem::dtype, int>;
 
   void print_contenders(match const& m);
@@ -66,7 +68,11 @@ class report {
   std::map<group, std::vector<ratio>> ratios_;
   std::map<std::pair<std::string, std::string>, int> left_out_;
   std::vector<std::string> wrong_;  ///< what was not timed, and why
+  std::vector<std::string> short_;  ///< what had fewer rounds than the others
 };
+
+/// The faster of the copies that stand beside c's axpy in the same memory. nullptr: none.
+contender const* best_copy(match const& m, contender const& c);
 
 /// The fastest peer that c is held against: plain calls against plain calls, handles against all. nullptr: none.
 contender const* best_peer(match const& m, contender const& c);

@@ -35,6 +35,8 @@ struct subject {
   std::function<gemm_call(problem const&, int threads)> bind = {};
   /// The same for axpy.
   std::function<axpy_call(axpy_problem const&, int threads)> bind_axpy = {};
+
+  memory where() const noexcept { return device ? memory::device : memory::host; }
 };
 
 }  // namespace tandem::bench
