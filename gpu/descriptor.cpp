@@ -37,7 +37,6 @@ backend_descriptor const& descriptor() {
                                     .kernels = describe(device_rows(), {.backend = backend::gpu,
                                                                         .device = true,
                                                                         .flop_budget = 1e12,
-                                                                        .parallel_blocks = multiprocessors,
                                                                         .run = run,
                                                                         .run_axpy = run_axpy,
                                                                         .multiprocessors = multiprocessors,
