@@ -278,9 +278,9 @@ TEST_CASE("a sweep gives hopeless rows up, does not call those that must be, and
     char const* name;
     double estimate, time;
   };
-  constexpr made_up all[] = {{"gpu.best.f32", 10, 12},  {"gpu.near.f32", 11, 12.5},   {"gpu.slow.f32", 12, 40},
-                             {"gpu.lost.f32", 15, 99},  {"gpu.never.f32", 201, 9999}, {"gpu.refuses.f32", 1, 1},
-                             {"gpu.unknown.f32", 0, 20}};
+  constexpr made_up all[] = {{"gpu.best.f32", 10, 12},   {"gpu.near.f32", 11, 12.5},        {"gpu.slow.f32", 12, 40},
+                             {"gpu.lost.f32", 15, 99},   {"gpu.never.f32", 201, 9999},      {"gpu.refuses.f32", 1, 1},
+                             {"gpu.unknown.f32", 0, 20}, {"gpu.no_model.f32", INFINITY, 21}};
   std::vector<kernel> rows;
   for (auto const& each : all) {
     kernel k;
@@ -308,6 +308,7 @@ TEST_CASE("a sweep gives hopeless rows up, does not call those that must be, and
   CHECK(by_name.size() == std::size(all));
   CHECK(by_name["gpu.best.f32"].microseconds == 12);
   CHECK(by_name["gpu.unknown.f32"].microseconds == 20);
+  CHECK(by_name["gpu.no_model.f32"].microseconds == 21);
   CHECK(by_name["gpu.lost.f32"].single);
   CHECK(by_name["gpu.lost.f32"].microseconds == 99);
   CHECK(calls["gpu.lost.f32"] == 2);

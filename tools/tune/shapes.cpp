@@ -104,7 +104,7 @@ std::vector<shape> calibration_shapes(dtype type) {
     make.add_plain(size, size, size);
   for (std::int64_t const power : {256, 512, 1024, 2048, 4096})
     for (std::int64_t const size : {power - 1, power + 1}) make.add_plain(size, size, size);
-  constexpr std::array<std::int64_t, 10> few{1, 1, 2, 4, 7, 8, 12, 16, 17, 32};
+  constexpr std::array<std::int64_t, 12> few{1, 1, 1, 1, 2, 4, 7, 8, 12, 16, 17, 32};
   for (auto const thin : few) {
     repeat(1, [&] { return make.add(thin, make.any(64, 16384), make.any(64, 16384)); });
     repeat(1, [&] { return make.add(make.any(64, 16384), thin, make.any(64, 16384)); });

@@ -51,7 +51,7 @@ class candidate {
 }  // namespace
 
 std::vector<timing> sweep(shape const& s, std::vector<kernel const*> const& rows, stopwatch const& time) {
-  constexpr double unknown = std::numeric_limits<double>::max();
+  constexpr double unknown = std::numeric_limits<double>::infinity();
   struct estimated {
     kernel const* row;
     double cost;
