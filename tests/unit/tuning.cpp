@@ -236,6 +236,23 @@ TEST_CASE("the library and `tandem list` say what the choice goes by") {
   CHECK(listed.out.find(fmt::format("tuning file {}: not used, {}\n", path, why)) != std::string::npos);
 }
 
+TEST_CASE("on a device, a file that fits is used, and one of another device is ignored") {
+  if (!tests::has_backend(backend::gpu)) return;
+  folder const f;
+  auto const path = f / "tuning.json";
+  auto const listed = [&](gpu::tuning_key const& key) {  // in a process of its own: a process reads the file once
+    gpu::write_tuning(path, key, some_models());
+    setenv("TANDEM_TUNING", path.c_str(), 1);
+    auto const result = tests::run_tandem("list");
+    unsetenv("TANDEM_TUNING");
+    return result.out;
+  };
+  auto key = gpu::this_key();
+  CHECK(listed(key).find(fmt::format("measured on this device; tuning file {}: used\n", path)) != std::string::npos);
+  key.device = "NVIDIA A100, compute capability 8.0";
+  CHECK(listed(key).find(fmt::format("tuning file {}: not used, for NVIDIA A100", path)) != std::string::npos);
+}
+
 TEST_CASE("a row without a model is taken only when it is named") {
   gpu::row_table const& table = gpu::device_rows();
   gpu::model_table const models(table, [&](std::string_view row) -> gpu::row_model const* {
