@@ -2,6 +2,9 @@
 #include "dispatch/select.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <set>
@@ -75,6 +78,76 @@ double cost(kernel const& row, request const& wanted) {
   return wanted.gemm != nullptr && row.cost ? row.cost(*wanted.gemm) : std::numeric_limits<double>::max();
 }
 
+// A row without an estimate, or with an infinite one, is taken only when it is named.
+bool is_ranked(kernel const& row, problem const& p) { return row.cost && std::isfinite(row.cost(p)); }
+
+// The rows that a call gets by itself, looked for once: those of the backend and type that have a cost.
+std::vector<kernel const*> const& ranked_rows(tandem::backend id, dtype type) {
+  struct group {
+    tandem::backend id;
+    dtype type;
+    std::vector<kernel const*> rows = {};
+  };
+  static std::vector<group> const groups = [] {
+    std::vector<group> all;
+    for (auto const* backend : backends())
+      for (auto const each : {dtype::f32, dtype::f64}) {
+        all.push_back({backend->backend, each});
+        for (auto const& row : backend->kernels)
+          if (row.operation() == operation::gemm && row.dtype == each && row.cost) all.back().rows.push_back(&row);
+      }
+    return all;
+  }();
+  static std::vector<kernel const*> const none;
+  auto const found = std::ranges::find_if(groups, [&](group const& g) { return g.id == id && g.type == type; });
+  return found == groups.end() ? none : found->rows;
+}
+
+// What the choice depends on: not the operands' addresses, but how they lie to 16 bytes.
+struct choice_key {
+  tandem::backend backend = tandem::backend::automatic;
+  tandem::dtype dtype = tandem::dtype::f32;
+  std::array<std::int64_t, 6> sizes = {};
+  std::array<std::uintptr_t, 3> alignments = {};
+  bool trans_a = false, trans_b = false;
+  bool operator==(choice_key const&) const = default;
+
+  std::size_t slot(std::size_t slots) const {
+    std::uint64_t hash = trans_a ? 3 : trans_b ? 5 : 7;
+    for (auto const size : sizes) hash = (hash ^ static_cast<std::uint64_t>(size)) * 0x9e3779b97f4a7c15;
+    return static_cast<std::size_t>(hash >> 40) % slots;
+  }
+};
+
+choice_key key_of(tandem::backend id, problem const& p) {
+  auto const alignment = [](void const* data) { return reinterpret_cast<std::uintptr_t>(data) % 16; };
+  return {id,        p.dtype,  {p.m, p.n, p.k, p.lda, p.ldb, p.ldc}, {alignment(p.a), alignment(p.b), alignment(p.c)},
+          p.trans_a, p.trans_b};
+}
+
+// On the path of every launch, so nothing is allocated, availability is asked of one row only, and the last choices are
+// kept: programs call with few shapes, and forty estimates take longer than a comparison. Null where the cheapest row
+// is not there, or none takes the problem: what the error is then is found by the long way.
+kernel const* quickly_cheapest(tandem::backend id, problem const& p) {
+  struct kept {
+    choice_key key;
+    kernel const* row = nullptr;
+  };
+  thread_local std::array<kept, 16> last;
+  auto const key = key_of(id, p);
+  auto& slot = last[key.slot(last.size())];
+  if (slot.row != nullptr && slot.key == key) return slot.row;
+
+  kernel const* best = nullptr;
+  double best_cost = std::numeric_limits<double>::infinity();
+  for (auto const* row : ranked_rows(id, p.dtype))
+    if (double const c = row->cost(p); c < best_cost && (!row->refuses || row->refuses(p).empty()))
+      best = row, best_cost = c;
+  if (best == nullptr || !unavailable(*best).empty()) return nullptr;
+  slot = {key, best};
+  return best;
+}
+
 // The cheapest of the candidates that can run; if none can, the first one's reason is the error's.
 kernel const& cheapest(std::vector<kernel const*> const& candidates, request const& wanted) {
   kernel const* best = nullptr;
@@ -126,10 +199,16 @@ kernel const& select(request const& wanted) {
   auto const id = wanted.backend != backend::automatic ? wanted.backend
                   : wanted.memory == memory::host      ? backend::cpu
                                                        : backend::gpu;
+  bool const unnamed = name.text.empty() && wanted.gemm != nullptr;
+  if (unnamed)
+    if (auto const* row = quickly_cheapest(id, *wanted.gemm)) {
+      check_memory(*row, wanted.memory);
+      return *row;
+    }
   std::vector<kernel const*> candidates;
   for (auto const& row : find_backend(id).kernels)
     if (row.operation() == wanted.operation && row.dtype == wanted.dtype &&
-        (name.text.empty() ? row.cost != nullptr || wanted.gemm == nullptr : row.technique() == name.text))
+        (unnamed ? is_ranked(row, *wanted.gemm) : name.text.empty() || row.technique() == name.text))
       candidates.push_back(&row);
   if (candidates.empty()) {
     if (!name.text.empty()) throw_unknown(name, id, wanted.operation);

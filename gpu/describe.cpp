@@ -1,20 +1,13 @@
-// Names, plans and costs of the GPU kernels' rows.
+// Names and plans of the GPU kernels' rows.
 #include "gpu/describe.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 #include <fmt/format.h>
 
 namespace tandem::gpu {
 namespace {
-
-std::string name(tandem::backend backend, gemm_row const& row) {
-  auto const& t = row.tiling;
-  return fmt::format("{}.{}.{}.{}x{}{}", to_string(backend), row.technique, to_string(row.dtype), t.bm, t.bn,
-                     t.bk != 0 ? fmt::format("x{}", t.bk) : "");
-}
 
 k_cut cut_of(gemm_row const& row, problem const& p) { return row.cut_k != nullptr ? row.cut_k(p) : k_cut{}; }
 
@@ -58,34 +51,19 @@ std::string refusal(gemm_row const& row, problem const& p) {
   return why.empty() ? of_operand("B", p.trans_b ? p.n : p.k, p.ldb, p.trans_b ? p.k : p.n) : why;
 }
 
-// Microseconds, about (docs/gpu-ladder.md, "Which kernel a call takes"): launches, then multiply-adds or bytes,
-// whichever take longer. The blocks of the last round, and a block's elements outside C, count whole, so that a large
-// tile wins only where it fills the machine; shares of an even size leave no round partly empty.
-double cost(gemm_row const& row, problem const& p, int parallel_blocks) {
-  auto const cut = cut_of(row, p);
-  auto const t = tiling_of(row, cut);
-  double const m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
-  double const size = static_cast<double>(size_of(p.dtype));
-  bool const is_even = cut.unit != nullptr && cut.length == 0;
-  double const slices = cut.unit != nullptr && !is_even ? std::ceil(k / static_cast<double>(cut.length)) : 1;
-  double const blocks = std::ceil(m / t.bm) * std::ceil(n / t.bn) * slices / std::max(parallel_blocks, 1);
-  double const rounds = is_even ? blocks : std::ceil(blocks);
-
-  constexpr double launch = 3, share_start = 5;               // microseconds
-  constexpr double bytes_a_microsecond = 3.5e6;               // an H200's
-  double const rate = p.dtype == dtype::f64 ? 127e3 : 253e3;  // multiply-adds of a multiprocessor in a microsecond
-  double const multiplying = rounds * t.bm * t.bn * (k / slices) / (rate * row.throughput);
-  double const moving = size * (m * k + k * n + m * n * (slices > 1 ? 2 * slices : 1)) / bytes_a_microsecond;
-  return 2 + launch * (cut.unit != nullptr ? 2 : 1) + (is_even ? share_start : 0) + std::max(multiplying, moving);
-}
-
 }  // namespace
+
+std::string row_name(gemm_row const& row) {
+  auto const& t = row.tiling;
+  return fmt::format("{}.{}.{}x{}{}", row.technique, to_string(row.dtype), t.bm, t.bn,
+                     t.bk != 0 ? fmt::format("x{}", t.bk) : "");
+}
 
 std::vector<kernel> describe(row_table const& table, row_runner const& runner) {
   std::vector<kernel> kernels;
   for (auto const* row = table.gemm; row != table.gemm + table.gemm_count; ++row) {
     kernel k;
-    k.name = name(runner.backend, *row);
+    k.name = fmt::format("{}.{}", to_string(runner.backend), row_name(*row));
     k.backend = runner.backend;
     k.dtype = row->dtype;
     k.device = runner.device;
@@ -94,8 +72,11 @@ std::vector<kernel> describe(row_table const& table, row_runner const& runner) {
     k.run = [row, run = runner.run](problem const& p, execution const& how) { run(*row, p, how); };
     k.refuses = [row](problem const& p) { return refusal(*row, p); };
     k.plan = [row](problem const& p) { return plan_of(*row, p); };
-    if (row->throughput != 0)
-      k.cost = [row, blocks = runner.parallel_blocks](problem const& p) { return cost(*row, p, blocks()); };
+    if (runner.models != nullptr)
+      k.cost = [at = static_cast<std::size_t>(row - table.gemm), models = runner.models,
+                multiprocessors = runner.multiprocessors](problem const& p) {
+        return models().cost(at, p, multiprocessors());
+      };
     kernels.push_back(std::move(k));
   }
   for (auto const* row = table.axpy; row != table.axpy + table.axpy_count; ++row) {

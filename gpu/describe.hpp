@@ -7,6 +7,7 @@
 #include <tandem/kernel.hpp>
 
 #include "gpu/row.hpp"
+#include "gpu/tuning.hpp"
 
 namespace tandem::gpu {
 
@@ -15,11 +16,16 @@ struct row_runner {
   tandem::backend backend;
   bool device;         ///< takes operands in device memory too
   double flop_budget;  ///< the most that a row gets
-  /// How many blocks run at once.
-  std::function<int()> parallel_blocks;
   std::function<void(gemm_row const&, problem const&, execution const&)> run;
   std::function<void(axpy_row const&, axpy_problem const&, execution const&)> run_axpy;
+  /// How many multiprocessors the rows' costs are for.
+  int (*multiprocessors)() = nullptr;
+  /// What these costs are estimated by, infinite for a row without a model. Unset: the rows have no cost.
+  model_table const& (*models)() = nullptr;
 };
+
+/// A row's name without its backend: "persistent.f32.128x256x8".
+std::string row_name(gemm_row const& row);
 
 /// The table must outlive the kernels.
 std::vector<kernel> describe(row_table const& table, row_runner const& runner);

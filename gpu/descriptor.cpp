@@ -39,7 +39,9 @@ backend_descriptor const& descriptor() {
                                                                         .flop_budget = 1e12,
                                                                         .parallel_blocks = multiprocessors,
                                                                         .run = run,
-                                                                        .run_axpy = run_axpy})};
+                                                                        .run_axpy = run_axpy,
+                                                                        .multiprocessors = multiprocessors,
+                                                                        .models = device_models})};
   return d;
 }
 

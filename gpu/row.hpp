@@ -29,9 +29,6 @@ struct gemm_row {
   char const* technique;
   tandem::dtype dtype;
   gpu::tiling tiling;
-  /// Share of the peak multiply-add rate (4096 squares, H200), by which dispatch orders the rows; 0: not measured, and
-  /// dispatch takes the row only when it is named.
-  double throughput;
   double flop_budget;
   /// Enqueues the kernel on operands that it can reach. Throws errc::device if the launch fails.
   void (*launch)(problem const&, CUstream_st*);
@@ -40,6 +37,8 @@ struct gemm_row {
   std::int64_t most_elements = 0;  ///< that A or B may span, gaps included; 0: any
   std::int64_t most_k = 0;         ///< steps of k; 0: any
   bool one_line = false;           ///< C must be one row or one column
+  /// Elements of A and B that it copies to another place before it multiplies. Unset: it copies nothing.
+  std::int64_t (*copied)(problem const&) = nullptr;
 };
 
 struct axpy_row {

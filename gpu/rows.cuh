@@ -28,51 +28,53 @@ namespace TANDEM_KERNEL_NAMESPACE {
 
 /// A row of one of the techniques over block_product.
 template <class Tiling>
-constexpr gpu::gemm_row row_of(char const* technique, double throughput, void (*launch)(problem const&, CUstream_st*),
+constexpr gpu::gemm_row row_of(char const* technique, void (*launch)(problem const&, CUstream_st*),
                                gpu::k_cut (*cut)(problem const&) = nullptr) {
-  return {technique, dtype_of<typename Tiling::element>, tiling_of<Tiling>(), throughput, 1e12, launch, cut};
+  return {technique, dtype_of<typename Tiling::element>, tiling_of<Tiling>(), 1e12, launch, cut};
 }
 template <class Tiling>
-constexpr gpu::gemm_row split_k_row(double throughput) {
-  return row_of<Tiling>("split_k", throughput, launch_split_k<Tiling>, cut_split_k<Tiling>);
+constexpr gpu::gemm_row split_k_row() {
+  return row_of<Tiling>("split_k", launch_split_k<Tiling>, cut_split_k<Tiling>);
 }
 template <class Tiling>
-constexpr gpu::gemm_row stream_k_row(double throughput) {
-  return row_of<Tiling>("stream_k", throughput, launch_stream_k<Tiling>, cut_stream_k<Tiling>);
+constexpr gpu::gemm_row stream_k_row() {
+  return row_of<Tiling>("stream_k", launch_stream_k<Tiling>, cut_stream_k<Tiling>);
 }
 template <class Tiling>
-constexpr gpu::gemm_row skinny_row(double throughput) {
-  return row_of<Tiling>("skinny", throughput, launch_skinny<Tiling>, cut_skinny<Tiling>);
+constexpr gpu::gemm_row skinny_row() {
+  return row_of<Tiling>("skinny", launch_skinny<Tiling>, cut_skinny<Tiling>);
 }
 template <class Tiling>
-constexpr gpu::gemm_row small_row(double throughput) {
-  return row_of<Tiling>("small", throughput, launch_small<Tiling>);
+constexpr gpu::gemm_row small_row() {
+  return row_of<Tiling>("small", launch_small<Tiling>);
 }
 
 template <class Tiling>
 constexpr gpu::gemm_row maxas_row(char const* technique, void (*launch)(problem const&, CUstream_st*)) {
-  auto row = row_of<Tiling>(technique, 0, launch);
+  auto row = row_of<Tiling>(technique, launch);
   row.most_elements = most_texels;
   return row;
 }
 
 template <class Tiling>
-constexpr gpu::gemm_row persistent_row(double throughput) {
-  return {"persistent",
-          dtype_of<typename Tiling::element>,
-          {Tiling::bm, Tiling::bn, Tiling::bk, Tiling::wm, Tiling::wn, Tiling::tm, Tiling::tn, Tiling::groups},
-          throughput,
-          1e12,
-          launch_persistent<Tiling>};
+constexpr gpu::gemm_row persistent_row() {
+  gpu::gemm_row row = {
+      "persistent",
+      dtype_of<typename Tiling::element>,
+      {Tiling::bm, Tiling::bn, Tiling::bk, Tiling::wm, Tiling::wn, Tiling::tm, Tiling::tn, Tiling::groups},
+      1e12,
+      launch_persistent<Tiling>};
+  row.cut_k = cut_persistent<Tiling>;
+  row.copied = copied_by_persistent<Tiling>;
+  return row;
 }
 
 template <class T>
-constexpr gpu::gemm_row gemv_row(double throughput) {
+constexpr gpu::gemm_row gemv_row() {
   constexpr int width = vector_width<T>, bn = 32 * width;
   return {.technique = "gemv",
           .dtype = dtype_of<T>,
           .tiling = {.bm = 1, .bn = bn, .bk = bn, .wm = 1, .wn = bn, .tm = 1, .tn = width},
-          .throughput = throughput,
           .flop_budget = 1e12,
           .launch = launch_gemv<T>,
           .cut_k = gemv_k_cut<T>,
@@ -80,7 +82,7 @@ constexpr gpu::gemm_row gemv_row(double throughput) {
 }
 
 template <class Tiling>
-constexpr gpu::gemm_row rank_k_row(double throughput) {
+constexpr gpu::gemm_row rank_k_row() {
   return {.technique = "rank_k",
           .dtype = dtype_of<typename Tiling::element>,
           .tiling = {.bm = Tiling::bm,
@@ -90,80 +92,78 @@ constexpr gpu::gemm_row rank_k_row(double throughput) {
                      .wn = Tiling::bn,
                      .tm = 1,
                      .tn = Tiling::tn},
-          .throughput = throughput,
           .flop_budget = 1e12,
           .launch = launch_rank_k<Tiling>,
           .most_k = Tiling::bk};
 }
 
-// The shares of vector_load and all that follow it are guesses, not measured yet.
 // clang-format off
 inline constexpr gpu::gemm_row gemm_rows[] = {
-    // technique              element     block          warp     thread  share  budget launch
-    {"naive",                 dtype::f32, {32, 8, 0,      32, 1,   1, 1},  0.008, 1e11, launch_naive<float, 32, 8>},
-    {"coalesced",             dtype::f32, {8, 32, 0,      1, 32,   1, 1},  0.07,  1e11, launch_coalesced<float, 8, 32>},
-    {"smem_tile",             dtype::f32, {16, 16, 16,    2, 16,   1, 1},  0.094, 2e11, launch_smem_tile<float, 16>},
-    {"smem_tile",             dtype::f32, {32, 32, 32,    1, 32,   1, 1},  0.1,   2e11, launch_smem_tile<float, 32>},
-    {"thread_tile",           dtype::f32, {64, 64, 8,     8, 64,   4, 4},  0.41,  1e12, launch_thread_tile<float, 64, 64, 8, 4, 4, 4>},
-    {"thread_tile",           dtype::f32, {128, 128, 8,   16, 128, 8, 8},  0.49,  1e12, launch_thread_tile<float, 128, 128, 8, 8, 8, 2>},
-    {"vector_load",           dtype::f32, {64, 64, 8,     16, 64,  8, 4},  0.45,  1e12, launch_vector_load<float, 64, 64, 8, 8, 4, 4>},
-    {"vector_load",           dtype::f32, {128, 128, 8,   16, 128, 8, 8},  0.55,  1e12, launch_vector_load<float, 128, 128, 8, 8, 8, 2>},
-    {"vector_load_swizzled",  dtype::f32, {64, 64, 8,     16, 64,  8, 4},  0.44,  1e12, launch_vector_load<float, 64, 64, 8, 8, 4, 4, true>},
-    {"vector_load_rolled",    dtype::f32, {128, 128, 8,   16, 128, 8, 8},  0.45,  1e12, launch_vector_load<float, 128, 128, 8, 8, 8, 2, false, 1>},
-    {"vector_load_inner",     dtype::f32, {64, 64, 8,     16, 64,  8, 4},  0.44,  1e12, launch_vector_load<float, 64, 64, 8, 8, 4, 4, false, 8, true>},
-    {"double_buffer",         dtype::f32, {64, 64, 8,     16, 64,  8, 4},  0.48,  1e12, launch_double_buffer<float, 64, 64, 8, 8, 4, 4>},
-    {"double_buffer",         dtype::f32, {128, 128, 8,   16, 128, 8, 8},  0.6,   1e12, launch_double_buffer<float, 128, 128, 8, 8, 8, 2>},
-    {"warp_tile",             dtype::f32, {64, 64, 8,     32, 32,  8, 4},  0.48,  1e12, launch_warp_tile<float, 64, 64, 8, 32, 32, 8, 4, 4>},
-    {"warp_tile",             dtype::f32, {128, 128, 8,   64, 64,  16, 8}, 0.62,  1e12, launch_warp_tile<float, 128, 128, 8, 64, 64, 16, 8, 2>},
-    {"z_order",               dtype::f32, {64, 64, 8,     32, 32,  8, 4},  0.5,   1e12, launch_z_order<float, 64, 64, 8, 32, 32, 8, 4, 4>},
-    {"z_order",               dtype::f32, {128, 128, 8,   64, 64,  16, 8}, 0.64,  1e12, launch_z_order<float, 128, 128, 8, 64, 64, 16, 8, 2>},
-    {"async_copy",            dtype::f32, {64, 64, 8,     32, 32,  8, 4},  0.52,  1e12, launch_async_copy<float, 64, 64, 8, 32, 32, 8, 4, 4, 4>},
-    {"async_copy",            dtype::f32, {128, 128, 8,   64, 64,  16, 8}, 0.68,  1e12, launch_async_copy<float, 128, 128, 8, 64, 64, 16, 8, 4, 2>},
-    {"async_copy_m_first",    dtype::f32, {128, 128, 8,   64, 64,  16, 8}, 0.67,  1e12, launch_async_copy<float, 128, 128, 8, 64, 64, 16, 8, 4, 2, m_first>},
-    {"async_copy_grouped",    dtype::f32, {128, 128, 8,   64, 64,  16, 8}, 0.7,   1e12, launch_async_copy<float, 128, 128, 8, 64, 64, 16, 8, 4, 2, 8>},
-    {"naive",                 dtype::f64, {32, 8, 0,      32, 1,   1, 1},  0.015, 1e11, launch_naive<double, 32, 8>},
-    {"coalesced",             dtype::f64, {8, 32, 0,      1, 32,   1, 1},  0.06,  1e11, launch_coalesced<double, 8, 32>},
-    {"smem_tile",             dtype::f64, {16, 16, 16,    2, 16,   1, 1},  0.13,  2e11, launch_smem_tile<double, 16>},
-    {"smem_tile",             dtype::f64, {32, 32, 32,    1, 32,   1, 1},  0.14,  2e11, launch_smem_tile<double, 32>},
-    {"thread_tile",           dtype::f64, {64, 64, 8,     8, 64,   4, 4},  0.42,  1e12, launch_thread_tile<double, 64, 64, 8, 4, 4, 2>},
-    {"thread_tile",           dtype::f64, {128, 128, 8,   16, 128, 8, 8},  0.46,  1e12, launch_thread_tile<double, 128, 128, 8, 8, 8, 1>},
-    {"vector_load",           dtype::f64, {64, 64, 8,     16, 64,  8, 4},  0.44,  1e12, launch_vector_load<double, 64, 64, 8, 8, 4, 3>},
-    {"double_buffer",         dtype::f64, {64, 64, 8,     16, 64,  8, 4},  0.46,  1e12, launch_double_buffer<double, 64, 64, 8, 8, 4, 3>},
-    {"warp_tile",             dtype::f64, {128, 64, 8,    32, 64,  8, 8},  0.48,  1e12, launch_warp_tile<double, 128, 64, 8, 32, 64, 8, 8, 2>},
-    {"z_order",               dtype::f64, {128, 64, 8,    32, 64,  8, 8},  0.5,   1e12, launch_z_order<double, 128, 64, 8, 32, 64, 8, 8, 2>},
-    {"async_copy",            dtype::f64, {128, 64, 8,    32, 64,  8, 8},  0.52,  1e12, launch_async_copy<double, 128, 64, 8, 32, 64, 8, 8, 4, 2>},
+    // technique              element     block          warp     thread  budget launch
+    {"naive",                 dtype::f32, {32, 8, 0,      32, 1,   1, 1},  1e11, launch_naive<float, 32, 8>},
+    {"coalesced",             dtype::f32, {8, 32, 0,      1, 32,   1, 1},  1e11, launch_coalesced<float, 8, 32>},
+    {"smem_tile",             dtype::f32, {16, 16, 16,    2, 16,   1, 1},  2e11, launch_smem_tile<float, 16>},
+    {"smem_tile",             dtype::f32, {32, 32, 32,    1, 32,   1, 1},  2e11, launch_smem_tile<float, 32>},
+    {"thread_tile",           dtype::f32, {64, 64, 8,     8, 64,   4, 4},  1e12, launch_thread_tile<float, 64, 64, 8, 4, 4, 4>},
+    {"thread_tile",           dtype::f32, {128, 128, 8,   16, 128, 8, 8},  1e12, launch_thread_tile<float, 128, 128, 8, 8, 8, 2>},
+    {"vector_load",           dtype::f32, {64, 64, 8,     16, 64,  8, 4},  1e12, launch_vector_load<float, 64, 64, 8, 8, 4, 4>},
+    {"vector_load",           dtype::f32, {128, 128, 8,   16, 128, 8, 8},  1e12, launch_vector_load<float, 128, 128, 8, 8, 8, 2>},
+    {"vector_load_swizzled",  dtype::f32, {64, 64, 8,     16, 64,  8, 4},  1e12, launch_vector_load<float, 64, 64, 8, 8, 4, 4, true>},
+    {"vector_load_rolled",    dtype::f32, {128, 128, 8,   16, 128, 8, 8},  1e12, launch_vector_load<float, 128, 128, 8, 8, 8, 2, false, 1>},
+    {"vector_load_inner",     dtype::f32, {64, 64, 8,     16, 64,  8, 4},  1e12, launch_vector_load<float, 64, 64, 8, 8, 4, 4, false, 8, true>},
+    {"double_buffer",         dtype::f32, {64, 64, 8,     16, 64,  8, 4},  1e12, launch_double_buffer<float, 64, 64, 8, 8, 4, 4>},
+    {"double_buffer",         dtype::f32, {128, 128, 8,   16, 128, 8, 8},  1e12, launch_double_buffer<float, 128, 128, 8, 8, 8, 2>},
+    {"warp_tile",             dtype::f32, {64, 64, 8,     32, 32,  8, 4},  1e12, launch_warp_tile<float, 64, 64, 8, 32, 32, 8, 4, 4>},
+    {"warp_tile",             dtype::f32, {128, 128, 8,   64, 64,  16, 8},  1e12, launch_warp_tile<float, 128, 128, 8, 64, 64, 16, 8, 2>},
+    {"z_order",               dtype::f32, {64, 64, 8,     32, 32,  8, 4},  1e12, launch_z_order<float, 64, 64, 8, 32, 32, 8, 4, 4>},
+    {"z_order",               dtype::f32, {128, 128, 8,   64, 64,  16, 8},  1e12, launch_z_order<float, 128, 128, 8, 64, 64, 16, 8, 2>},
+    {"async_copy",            dtype::f32, {64, 64, 8,     32, 32,  8, 4},  1e12, launch_async_copy<float, 64, 64, 8, 32, 32, 8, 4, 4, 4>},
+    {"async_copy",            dtype::f32, {128, 128, 8,   64, 64,  16, 8},  1e12, launch_async_copy<float, 128, 128, 8, 64, 64, 16, 8, 4, 2>},
+    {"async_copy_m_first",    dtype::f32, {128, 128, 8,   64, 64,  16, 8},  1e12, launch_async_copy<float, 128, 128, 8, 64, 64, 16, 8, 4, 2, m_first>},
+    {"async_copy_grouped",    dtype::f32, {128, 128, 8,   64, 64,  16, 8},  1e12, launch_async_copy<float, 128, 128, 8, 64, 64, 16, 8, 4, 2, 8>},
+    {"naive",                 dtype::f64, {32, 8, 0,      32, 1,   1, 1},  1e11, launch_naive<double, 32, 8>},
+    {"coalesced",             dtype::f64, {8, 32, 0,      1, 32,   1, 1},  1e11, launch_coalesced<double, 8, 32>},
+    {"smem_tile",             dtype::f64, {16, 16, 16,    2, 16,   1, 1},  2e11, launch_smem_tile<double, 16>},
+    {"smem_tile",             dtype::f64, {32, 32, 32,    1, 32,   1, 1},  2e11, launch_smem_tile<double, 32>},
+    {"thread_tile",           dtype::f64, {64, 64, 8,     8, 64,   4, 4},  1e12, launch_thread_tile<double, 64, 64, 8, 4, 4, 2>},
+    {"thread_tile",           dtype::f64, {128, 128, 8,   16, 128, 8, 8},  1e12, launch_thread_tile<double, 128, 128, 8, 8, 8, 1>},
+    {"vector_load",           dtype::f64, {64, 64, 8,     16, 64,  8, 4},  1e12, launch_vector_load<double, 64, 64, 8, 8, 4, 3>},
+    {"double_buffer",         dtype::f64, {64, 64, 8,     16, 64,  8, 4},  1e12, launch_double_buffer<double, 64, 64, 8, 8, 4, 3>},
+    {"warp_tile",             dtype::f64, {128, 64, 8,    32, 64,  8, 8},  1e12, launch_warp_tile<double, 128, 64, 8, 32, 64, 8, 8, 2>},
+    {"z_order",               dtype::f64, {128, 64, 8,    32, 64,  8, 8},  1e12, launch_z_order<double, 128, 64, 8, 32, 64, 8, 8, 2>},
+    {"async_copy",            dtype::f64, {128, 64, 8,    32, 64,  8, 8},  1e12, launch_async_copy<double, 128, 64, 8, 32, 64, 8, 8, 4, 2>},
     // Of a block_tiling:     block        thread  groups, stages, blocks on a multiprocessor
-    split_k_row<block_tiling<float,  32, 32, 128,  8, 4,  8, 3, 2>>(0.47),
-    split_k_row<block_tiling<float,  64, 64, 64,   8, 8,  4, 3, 2>>(0.45),
-    split_k_row<block_tiling<double, 32, 32, 64,   4, 4,  4, 3, 2>>(0.45),
-    stream_k_row<block_tiling<float,  128, 128, 16,  8, 8,  1, 4, 2>>(0.5),
-    stream_k_row<block_tiling<double, 64, 64, 16,    8, 4,  1, 3, 3>>(0.4),
-    skinny_row<block_tiling<float,  8, 128, 64,    4, 8,  8, 3, 2>>(0.33),
-    skinny_row<block_tiling<float,  16, 128, 64,   8, 8,  8, 2, 2>>(0.37),
-    skinny_row<block_tiling<double, 16, 64, 32,    4, 4,  4, 3, 2>>(0.33),
-    skinny_row<block_tiling<float,  32, 128, 32,   4, 8,  1, 2, 4>>(0.4),
-    skinny_row<block_tiling<double, 32, 64, 32,    4, 4,  1, 2, 3>>(0.35),
-    gemv_row<float>(0.05),
-    gemv_row<double>(0.05),
-    rank_k_row<rank_tiling<float,  64, 16, 8>>(0.3),
-    rank_k_row<rank_tiling<double, 64, 16, 8>>(0.3),
+    split_k_row<block_tiling<float,  32, 32, 128,  8, 4,  8, 3, 2>>(),
+    split_k_row<block_tiling<float,  64, 64, 64,   8, 8,  4, 3, 2>>(),
+    split_k_row<block_tiling<double, 32, 32, 64,   4, 4,  4, 3, 2>>(),
+    stream_k_row<block_tiling<float,  128, 128, 16,  8, 8,  1, 4, 2>>(),
+    stream_k_row<block_tiling<double, 64, 64, 16,    8, 4,  1, 3, 3>>(),
+    skinny_row<block_tiling<float,  8, 128, 64,    4, 8,  8, 3, 2>>(),
+    skinny_row<block_tiling<float,  16, 128, 64,   8, 8,  8, 2, 2>>(),
+    skinny_row<block_tiling<double, 16, 64, 32,    4, 4,  4, 3, 2>>(),
+    skinny_row<block_tiling<float,  32, 128, 32,   4, 8,  1, 2, 4>>(),
+    skinny_row<block_tiling<double, 32, 64, 32,    4, 4,  1, 2, 3>>(),
+    gemv_row<float>(),
+    gemv_row<double>(),
+    rank_k_row<rank_tiling<float,  64, 16, 8>>(),
+    rank_k_row<rank_tiling<double, 64, 16, 8>>(),
     maxas_row<maxas_tiling<float, 64, 6>>("maxas_64", launch_maxas_64<maxas_tiling<float, 64, 6>>),
     maxas_row<maxas_tiling<double, 64, 4>>("maxas_64", launch_maxas_64<maxas_tiling<double, 64, 4>>),
     maxas_row<maxas_tiling<float, 128, 2>>("maxas_256", launch_maxas_256<maxas_tiling<float, 128, 2>>),
-    small_row<block_tiling<float,  16, 16, 64,     2, 4,  8, 4, 2>>(0.25),
-    small_row<block_tiling<float,  32, 32, 32,     4, 4,  4, 4, 2>>(0.48),
-    small_row<block_tiling<double, 16, 16, 32,     2, 2,  4, 4, 2>>(0.25),
+    small_row<block_tiling<float,  16, 16, 64,     2, 4,  8, 4, 2>>(),
+    small_row<block_tiling<float,  32, 32, 32,     4, 4,  4, 4, 2>>(),
+    small_row<block_tiling<double, 16, 16, 32,     2, 2,  4, 4, 2>>(),
     // Of a persistent_tiling:          warps  bk  thread  stages, blocks on a multiprocessor, groups
-    persistent_row<persistent_tiling<float,  2, 4,  8,  16, 8,  6, 1>>(0.77),
-    persistent_row<persistent_tiling<float,  2, 2,  8,  16, 8,  4, 2>>(0.75),
-    persistent_row<persistent_tiling<float,  1, 2,  8,  16, 8,  5, 4>>(0.74),
-    persistent_row<persistent_tiling<float,  2, 2,  16, 16, 8,  4, 1, 2>>(0.76),
-    persistent_row<persistent_tiling<float,  1, 2,  32, 16, 8,  4, 1, 4>>(0.74),
-    persistent_row<persistent_tiling<float,  1, 2,  16, 16, 8,  4, 2, 2>>(0.74),
-    persistent_row<persistent_tiling<float,  1, 1,  64, 16, 8,  3, 1, 8>>(0.7),
-    persistent_row<persistent_tiling<float,  1, 1,  32, 16, 8,  4, 2, 4>>(0.7),
-    persistent_row<persistent_tiling<double, 4, 2,  8,  8, 8,   4, 1>>(0.5),
-    persistent_row<persistent_tiling<double, 2, 1,  32, 8, 8,   3, 1, 4>>(0.45),
+    persistent_row<persistent_tiling<float,  2, 4,  8,  16, 8,  6, 1>>(),
+    persistent_row<persistent_tiling<float,  2, 2,  8,  16, 8,  4, 2>>(),
+    persistent_row<persistent_tiling<float,  1, 2,  8,  16, 8,  5, 4>>(),
+    persistent_row<persistent_tiling<float,  2, 2,  16, 16, 8,  4, 1, 2>>(),
+    persistent_row<persistent_tiling<float,  1, 2,  32, 16, 8,  4, 1, 4>>(),
+    persistent_row<persistent_tiling<float,  1, 2,  16, 16, 8,  4, 2, 2>>(),
+    persistent_row<persistent_tiling<float,  1, 1,  64, 16, 8,  3, 1, 8>>(),
+    persistent_row<persistent_tiling<float,  1, 1,  32, 16, 8,  4, 2, 4>>(),
+    persistent_row<persistent_tiling<double, 4, 2,  8,  8, 8,   4, 1>>(),
+    persistent_row<persistent_tiling<double, 2, 1,  32, 8, 8,   3, 1, 4>>(),
 };
 
 inline constexpr gpu::axpy_row axpy_rows[] = {

@@ -34,6 +34,10 @@ int list() {
         {std::string(to_string(b.backend)), b.available ? "available" : "unavailable: " + b.reason, b.version});
   fmt::print("{}\n", text_table(rows));
 
+  auto const choice = tuning();
+  fmt::print("gpu's choice among its kernels: {}; tuning file {}: {}\n\n", choice.models,
+             choice.path.empty() ? "nowhere" : choice.path, choice.used ? "used" : "not used, " + choice.ignored);
+
   rows = {{"kernel", "status", fmt::format("tiling, m x n x k (at {0} x {0} x {0})", shown_size)}};
   auto const infos = kernels();
   auto const& table = kernel_table();

@@ -300,6 +300,18 @@ gpu::k_cut cut_persistent(problem const& p) {
   return deal_tiles<tiling>(p).shared_tiles == 0 ? gpu::k_cut{} : gpu::k_cut{.unit = "share"};
 }
 
+/// Elements of A and B that are copied first, as launch_persistent does it.
+template <class tiling>
+std::int64_t copied_by_persistent(problem const& p) {
+  using T = typename tiling::element;
+  bool const vectors =
+      (!p.trans_a || begins_with_vectors<T>(p.a, p.lda)) && (p.trans_b || begins_with_vectors<T>(p.b, p.ldb));
+  if (!tiling::may_align || !aligning_pays(p, vectors)) return 0;
+  bool const a_lies_well = p.trans_a && is_aligned<T>(p.a, p.lda, p.m, tiling::bm, p.k, tiling::bk);
+  bool const b_lies_well = !p.trans_b && is_aligned<T>(p.b, p.ldb, p.n, tiling::bn, p.k, tiling::bk);
+  return (a_lies_well ? 0 : p.m * p.k) + (b_lies_well ? 0 : p.k * p.n);
+}
+
 template <class tiling>
 void launch_persistent(problem const& p, CUstream_st* stream) {
   using T = typename tiling::element;

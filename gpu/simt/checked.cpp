@@ -105,7 +105,6 @@ std::vector<kernel> const& checked_kernels() {
         {.backend = backend::simt,
          .device = false,
          .flop_budget = 1e7,
-         .parallel_blocks = [] { return 1; },
          .run = [](gpu::gemm_row const& row, problem const& p, execution const&) { run_checked(row, p); },
          .run_axpy = [](gpu::axpy_row const& row, axpy_problem const& p, execution const&) { run_checked(row, p); }});
     for (auto& row : rows) row.unavailable = checked_unavailable;

@@ -12,6 +12,12 @@ gpu::row_table const& rows() {
   return fma != nullptr ? *fma : plain_rows();
 }
 
+// Never a tuning file's: what the executor does must not depend on a file.
+gpu::model_table const& models() {
+  static gpu::model_table const table(rows(), gpu::built_in_model);
+  return table;
+}
+
 }  // namespace
 
 backend_descriptor const& descriptor() {
@@ -28,10 +34,11 @@ backend_descriptor const& descriptor() {
           rows(), {.backend = backend::simt,
                    .device = false,
                    .flop_budget = 1e7,  // thin shapes fill whole tiles: up to 128 times the work
-                   .parallel_blocks = [] { return 1; },
                    .run = [](gpu::gemm_row const& row, problem const& p, execution const&) { row.launch(p, nullptr); },
                    .run_axpy = [](gpu::axpy_row const& row, axpy_problem const& p,
-                                  execution const&) { row.launch(p, nullptr); }})};
+                                  execution const&) { row.launch(p, nullptr); },
+                   .multiprocessors = [] { return 1; },
+                   .models = models})};
   return d;
 }
 

@@ -30,4 +30,15 @@ struct backend_info {
 /// Every backend but `automatic`.
 std::vector<backend_info> backends();
 
+/// By what the gpu backend chooses among its kernels where a call names none.
+struct tuning_info {
+  std::string path = {};     ///< of the file that `tandem tune` writes and the library looks for; empty: nowhere
+  bool used = false;         ///< whether the choice goes by that file
+  std::string ignored = {};  ///< why not ("not there", "for another device …"); empty when it is used
+  std::string models = {};   ///< whose figures the choice goes by
+};
+
+/// Asks the device, and reads the file, at the first call or the first product on the gpu backend; then stays as it is.
+tuning_info tuning();
+
 }  // namespace tandem

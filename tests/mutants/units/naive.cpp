@@ -8,6 +8,6 @@
 void tandem_plugin(std::vector<tandem::kernel>& rows) {
   namespace unit = tandem::mutants::unit;
   static constexpr tandem::gpu::gemm_row row = {
-      "naive", tandem::dtype::f32, {32, 8, 0, 32, 1, 1, 1}, 1, 1e7, unit::launch_naive<float, 32, 8>};
+      "naive", tandem::dtype::f32, {32, 8, 0, 32, 1, 1, 1}, 1e7, unit::launch_naive<float, 32, 8>};
   tandem::mutants::append_simt_row(rows, row);
 }

@@ -15,7 +15,6 @@ inline void append_simt_row(std::vector<kernel>& rows, gpu::gemm_row const& row)
                     {.backend = backend::simt,
                      .device = false,
                      .flop_budget = row.flop_budget,
-                     .parallel_blocks = [] { return 1; },
                      .run = [](gpu::gemm_row const& r, problem const& p, execution const&) { r.launch(p, nullptr); },
                      .run_axpy = {}});
   rows.insert(rows.end(), described.begin(), described.end());

@@ -8,6 +8,6 @@
 void tandem_plugin(std::vector<tandem::kernel>& rows) {
   namespace unit = tandem::mutants::unit;
   static constexpr tandem::gpu::gemm_row row = {
-      "smem_tile", tandem::dtype::f32, {16, 16, 16, 2, 16, 1, 1}, 1, 1e7, unit::launch_smem_tile<float, 16>};
+      "smem_tile", tandem::dtype::f32, {16, 16, 16, 2, 16, 1, 1}, 1e7, unit::launch_smem_tile<float, 16>};
   tandem::mutants::append_simt_row(rows, row);
 }

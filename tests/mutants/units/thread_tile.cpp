@@ -10,7 +10,6 @@ void tandem_plugin(std::vector<tandem::kernel>& rows) {
   static constexpr tandem::gpu::gemm_row row = {"thread_tile",
                                                 tandem::dtype::f32,
                                                 {64, 64, 8, 8, 64, 4, 4},
-                                                1,
                                                 1e7,
                                                 unit::launch_thread_tile<float, 64, 64, 8, 4, 4, 4>};
   tandem::mutants::append_simt_row(rows, row);

@@ -1,0 +1,396 @@
+// By what the gpu backend chooses: the model of a row's time, the file that `tandem tune` leaves, and how it measures
+// and fits. No GPU is needed: times are made up.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <tandem/tandem.hpp>
+
+#include "gpu/describe.hpp"
+#include "gpu/model.hpp"
+#include "gpu/runtime/device.hpp"
+#include "gpu/tuning.hpp"
+#include "tests/support.hpp"
+#include "tools/tune/fit.hpp"
+#include "tools/tune/sweep.hpp"
+
+using namespace tandem;
+
+namespace {
+
+constexpr int multiprocessors = 132;
+
+std::vector<gpu::gemm_row const*> all_rows() {
+  auto const& table = gpu::device_rows();
+  std::vector<gpu::gemm_row const*> rows;
+  for (int i = 0; i < table.gemm_count; ++i) rows.push_back(&table.gemm[i]);
+  return rows;
+}
+
+gpu::gemm_row const& row_named(std::string_view name) {
+  for (auto const* row : all_rows())
+    if (gpu::row_name(*row) == name) return *row;
+  throw std::runtime_error(std::string(name));
+}
+
+problem plain(std::int64_t m, std::int64_t n, std::int64_t k, dtype type) {
+  tune::shape s;
+  s.p.dtype = type;
+  s.p.m = m, s.p.n = n, s.p.k = k, s.p.lda = k, s.p.ldb = s.p.ldc = n;
+  return tune::place(s);
+}
+
+/// A folder that goes with its owner.
+class folder {
+ public:
+  folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "tandem_tuning_XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~folder() { std::filesystem::remove_all(path_); }
+  folder(folder const&) = delete;
+  folder& operator=(folder const&) = delete;
+  std::string operator/(std::string const& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+gpu::tuning_key const here{"NVIDIA H200, compute capability 9.0", multiprocessors, "0.1.0", "00ff"};
+
+gpu::row_models some_models() {
+  gpu::row_model fast;
+  fast.rate = 0.8125, fast.blocks = 4, fast.tail = 0.25;
+  return {{"persistent.f32.128x256x8", fast}, {"small.f64.16x16x32", {}}};
+}
+
+bool same(gpu::row_model const& x, gpu::row_model const& y) {
+  for (auto const& p : gpu::parameters())
+    if (x.*p.member != y.*p.member) return false;
+  return true;
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("tuning");
+
+TEST_CASE("every row with a model is in the table, and its numbers are in their ranges") {
+  int with_model[2] = {};
+  for (auto const* row : all_rows())
+    if (auto const* const model = gpu::built_in_model(gpu::row_name(*row))) {
+      CAPTURE(gpu::row_name(*row));
+      CHECK(gpu::is_valid(*model));
+      ++with_model[row->dtype == dtype::f64 ? 1 : 0];
+    }
+  CHECK(with_model[0] > 0);
+  CHECK(with_model[1] > 0);
+}
+
+TEST_CASE("an estimate is finite and positive, and no edge makes more work cheaper") {
+  for (auto const* row : all_rows()) {
+    auto const* const model = gpu::built_in_model(gpu::row_name(*row));
+    if (model == nullptr) continue;
+    CAPTURE(gpu::row_name(*row));
+    gpu::estimator const estimate(*row, *model);
+    for (std::int64_t const m : {1, 16, 100, 1024, 8192})
+      for (std::int64_t const n : {1, 16, 100, 1024, 8192})
+        for (std::int64_t const k : {1, 16, 100, 1024, 100'000}) {
+          CAPTURE(fmt::format("{}x{}x{}", m, n, k));
+          double const once = estimate(plain(m, n, k, row->dtype), multiprocessors);
+          CHECK(std::isfinite(once));
+          CHECK(once > 0);
+          // A deeper k may be worth slices that the shallower one was not; what 8 times the work takes then is less.
+          double const least = row->cut_k != nullptr ? 0.5 : 1;
+          CHECK(estimate(plain(2 * m, 2 * n, 2 * k, row->dtype), multiprocessors) >= least * once);
+        }
+  }
+}
+
+TEST_CASE("what is read element by element costs its factor, in the orientation that it is for") {
+  auto const& row = row_named("smem_tile.f32.32x32x32");
+  gpu::row_model model;
+  model.unaligned_a = 2, model.along_k_b = 3;
+  gpu::estimator const estimate(row, model);
+  auto p = plain(4096, 4096, 4096, dtype::f32);
+  double const aligned = estimate(p, multiprocessors);
+  p.lda += 1;
+  CHECK(estimate(p, multiprocessors) > 1.9 * aligned);
+  p.lda -= 1, p.ldb += 1;
+  CHECK(estimate(p, multiprocessors) == aligned);
+  p.ldb -= 1, p.trans_b = true;
+  CHECK(estimate(p, multiprocessors) > 2.8 * aligned);
+}
+
+TEST_CASE("a model's numbers out of their ranges are not valid") {
+  CHECK(gpu::is_valid({}));
+  for (auto const& p : gpu::parameters()) {
+    CAPTURE(p.name);
+    for (double const bad : {std::nan(""), p.most * 1.01, p.least - 1}) {
+      gpu::row_model m;
+      m.*p.member = bad;
+      CHECK_FALSE(gpu::is_valid(m));
+    }
+  }
+  gpu::row_model half;
+  half.blocks = 1.5;
+  CHECK_FALSE(gpu::is_valid(half));
+}
+
+TEST_CASE("the file's place: TANDEM_TUNING, then the cache folder, then the home") {
+  std::map<std::string, char const*> set;
+  auto const path = [&] {
+    return gpu::tuning_path([&](char const* name) { return set.contains(name) ? set[name] : nullptr; });
+  };
+  CHECK(path().empty());
+  set["HOME"] = "/home/x";
+  CHECK(path() == "/home/x/.cache/tandem/tuning.json");
+  set["XDG_CACHE_HOME"] = "/cache";
+  CHECK(path() == "/cache/tandem/tuning.json");
+  set["TANDEM_TUNING"] = "mine.json";
+  CHECK(path() == "mine.json");
+  set["TANDEM_TUNING"] = "";
+  CHECK(path() == "/cache/tandem/tuning.json");
+}
+
+TEST_CASE("what is written is read again, and nothing else stays in the folder") {
+  folder const f;
+  auto const path = f / "a/b/tuning.json";
+  gpu::write_tuning(path, here, {});
+  gpu::write_tuning(path, here, some_models());
+  auto const read = gpu::read_tuning(path, here);
+  CHECK(read.ignored == "");
+  auto const expected = some_models();
+  REQUIRE(read.models.size() == expected.size());
+  for (auto const& [name, model] : expected) CHECK(same(read.models.at(name), model));
+  int files = 0;
+  for (auto const& entry : std::filesystem::directory_iterator(f / "a/b")) files += entry.is_regular_file() ? 1 : 0;
+  CHECK(files == 1);
+  CHECK_THROWS_AS(gpu::write_tuning(path + "/below_a_file.json", here, {}), std::runtime_error);
+}
+
+TEST_CASE("a file that does not fit is ignored, with the reason") {
+  folder const f;
+  auto const path = f / "tuning.json";
+  auto const reason = [&](std::function<void(nlohmann::json&)> const& change) {
+    gpu::write_tuning(path, here, some_models());
+    nlohmann::json j = nlohmann::json::parse(std::ifstream(path));
+    change(j);
+    std::ofstream(path) << j;
+    auto const read = gpu::read_tuning(path, here);
+    CHECK(read.models.empty());
+    return read.ignored;
+  };
+  CHECK(gpu::read_tuning(path, here).ignored == "not there");
+  CHECK(gpu::read_tuning(f / ".", here).ignored == "cannot be read");
+  std::ofstream(path) << "{ \"format\": 1,";
+  CHECK(gpu::read_tuning(path, here).ignored.starts_with("not a tuning file: "));
+  CHECK(reason([](auto& j) { j["format"] = 2; }) == "of format 2; this library reads 1");
+  CHECK(reason([](auto& j) { j["device"] = "NVIDIA A100, compute capability 8.0"; }) ==
+        "for NVIDIA A100, compute capability 8.0 with 132 multiprocessors; this is NVIDIA H200, compute capability 9.0 "
+        "with 132");
+  CHECK(reason([](auto& j) { j["multiprocessors"] = 114; }).find("with 114 multiprocessors") != std::string::npos);
+  CHECK(reason([](auto& j) { j["library"] = "0.0.9"; }) == "for Tandem 0.0.9; this is 0.1.0");
+  CHECK(reason([](auto& j) { j["kernels"] = "1"; }) == "for other kernels than this library's");
+  CHECK(reason([](auto& j) { j["models"] = nlohmann::json::object(); }) == "has no models");
+  auto const bad = [&](std::function<void(nlohmann::json&)> const& change) {
+    return reason([&](auto& j) { change(j["models"]["small.f64.16x16x32"]); });
+  };
+  CHECK(bad([](auto& j) { j["rate"] = -1; }) == "not a tuning file: a number is out of its range");
+  CHECK(bad([](auto& j) { j["rate"] = "fast"; }).starts_with("not a tuning file: "));
+  CHECK(bad([](auto& j) { j.erase("round"); }).find("round") != std::string::npos);
+}
+
+TEST_CASE("the key holds the device, its multiprocessors, the version and the kernels") {
+  auto const key = gpu::this_key();
+  CHECK(key.library == version());
+  CHECK(key.kernels == gpu::hash_of(gpu::device_rows()));
+  auto fewer = gpu::device_rows();
+  --fewer.gemm_count;
+  CHECK(gpu::hash_of(fewer) != key.kernels);
+  CHECK((key.device.empty() == !gpu::unavailable().empty()));
+  CHECK(key.device.find("driver") == std::string::npos);
+}
+
+TEST_CASE("the library and `tandem list` say what the choice goes by") {
+  auto const info = tuning();
+  CHECK(info.used == info.ignored.empty());
+  CHECK(info.models.starts_with(info.used ? "measured on this device" : "built in"));
+  if (!gpu::unavailable().empty()) CHECK(info.ignored == "no device: " + gpu::unavailable());
+
+  folder const f;
+  auto const path = f / "none.json";
+  setenv("TANDEM_TUNING", path.c_str(), 1);
+  auto const listed = tests::run_tandem("list");
+  unsetenv("TANDEM_TUNING");
+  REQUIRE(listed.exit_code == 0);
+  auto const why = gpu::unavailable().empty() ? "not there" : "no device: " + gpu::unavailable();
+  CHECK(listed.out.find(fmt::format("tuning file {}: not used, {}\n", path, why)) != std::string::npos);
+}
+
+TEST_CASE("a row without a model is taken only when it is named") {
+  gpu::row_table const& table = gpu::device_rows();
+  gpu::model_table const models(table, [&](std::string_view row) -> gpu::row_model const* {
+    return row == gpu::row_name(table.gemm[0]) ? gpu::built_in_model(row) : nullptr;
+  });
+  auto const p = plain(100, 100, 100, table.gemm[0].dtype);
+  CHECK(std::isfinite(models.cost(0, p, 1)));
+  CHECK(std::isinf(models.cost(1, p, 1)));
+}
+
+TEST_CASE("shapes: the same at every call, within their limits, none of them in both sets") {
+  for (auto const type : {dtype::f32, dtype::f64}) {
+    auto const fitted = tune::calibration_shapes(type), again = tune::calibration_shapes(type);
+    auto const held_out = tune::held_out_shapes(type, 200);
+    CHECK(fitted.size() >= 150);
+    CHECK(held_out.size() == 200);
+    REQUIRE(fitted.size() == again.size());
+    int transposes[4] = {}, unaligned = 0;
+    for (std::size_t i = 0; i < fitted.size(); ++i) {
+      auto const &p = fitted[i].p, &q = again[i].p;
+      CHECK((p.m == q.m && p.n == q.n && p.k == q.k && p.lda == q.lda && p.trans_a == q.trans_a));
+      ++transposes[2 * p.trans_a + p.trans_b];
+      unaligned += p.lda % 4 != 0;
+      for (auto const& h : held_out) CHECK_FALSE((h.p.m == p.m && h.p.n == p.n && h.p.k == p.k));
+    }
+    for (int const count : transposes) CHECK(count > 20);
+    CHECK(unaligned > 20);
+    for (auto const& s : held_out) {
+      auto const& p = s.p;
+      CHECK(2e0 * double(p.m) * double(p.n) * double(p.k) <= 3e11);
+      CHECK(p.lda >= (p.trans_a ? p.m : p.k));
+      CHECK(p.ldb >= (p.trans_b ? p.k : p.n));
+      CHECK(p.ldc >= p.n);
+    }
+  }
+}
+
+TEST_CASE("a sweep gives hopeless rows up, does not call those that must be, and times the best again") {
+  struct made_up {
+    char const* name;
+    double estimate, time;
+  };
+  constexpr made_up all[] = {{"gpu.best.f32", 10, 12},  {"gpu.near.f32", 11, 12.5},   {"gpu.slow.f32", 12, 40},
+                             {"gpu.lost.f32", 15, 99},  {"gpu.never.f32", 201, 9999}, {"gpu.refuses.f32", 1, 1},
+                             {"gpu.unknown.f32", 0, 20}};
+  std::vector<kernel> rows;
+  for (auto const& each : all) {
+    kernel k;
+    k.name = each.name;
+    if (each.estimate > 0) k.cost = [e = each.estimate](problem const&) { return e; };
+    if (k.name == "gpu.refuses.f32") k.refuses = [](problem const&) { return std::string("k too small"); };
+    rows.push_back(std::move(k));
+  }
+  rows.push_back({});
+  rows.back().name = "gpu.other.f64", rows.back().dtype = dtype::f64;
+  std::vector<kernel const*> pointers;
+  for (auto const& row : rows) pointers.push_back(&row);
+
+  std::map<std::string, int> calls;
+  tune::shape s;
+  s.p.m = s.p.n = s.p.k = s.p.lda = s.p.ldb = s.p.ldc = 8;
+  auto const timings = tune::sweep(s, pointers, [&](kernel const& row, tune::shape const&, int) {
+    ++calls[row.name];
+    for (auto const& each : all)
+      if (row.name == each.name) return each.time;
+    return 0.0;
+  });
+  std::map<std::string, tune::timing> by_name;
+  for (auto const& t : timings) by_name[t.kernel] = t;
+  CHECK(by_name.size() == std::size(all));
+  CHECK(by_name["gpu.best.f32"].microseconds == 12);
+  CHECK(by_name["gpu.unknown.f32"].microseconds == 20);
+  CHECK(by_name["gpu.lost.f32"].single);
+  CHECK(by_name["gpu.lost.f32"].microseconds == 99);
+  CHECK(calls["gpu.lost.f32"] == 2);
+  CHECK(calls["gpu.never.f32"] == 0);
+  CHECK(by_name["gpu.never.f32"].why_not == "estimated at 201 us");
+  CHECK(by_name["gpu.refuses.f32"].why_not == "k too small");
+  CHECK(calls["gpu.near.f32"] > calls["gpu.slow.f32"] + 3);
+}
+
+TEST_CASE("a file of measurements is read as it was written; others are refused") {
+  folder const f;
+  tune::measurements m{"a device", 7, "0.1.0", {}};
+  for (auto const& s : tune::held_out_shapes(dtype::f64, 20))
+    m.all.push_back(
+        {s, {{"gpu.x.f64", 12.5, false, {}}, {"gpu.y.f64", 99.0, true, {}}, {"gpu.z.f64", {}, false, "why"}}});
+  tune::write_measurements(m, f / "m.json");
+  auto const read = tune::read_measurements(f / "m.json");
+  REQUIRE(read.all.size() == 20);
+  for (std::size_t i = 0; i < 20; ++i) {
+    auto const &x = m.all[i], &y = read.all[i];
+    CHECK(y.shape.set == "held_out");
+    CHECK(y.shape.p.dtype == dtype::f64);
+    CHECK((x.shape.p.m == y.shape.p.m && x.shape.p.trans_b == y.shape.p.trans_b && x.shape.p.ldc == y.shape.p.ldc));
+    CHECK(x.shape.offsets.b == y.shape.offsets.b);
+    REQUIRE(y.timings.size() == 3);
+    CHECK(y.timings[0].is_median());
+    CHECK(y.timings[0].microseconds == 12.5);
+    CHECK((y.timings[1].single && !y.timings[1].is_median()));
+    CHECK(y.timings[2].why_not == "why");
+  }
+  CHECK_THROWS_AS(tune::read_measurements(f / "none.json"), std::runtime_error);
+  std::ofstream(f / "m.json") << R"({"format": 9})";
+  CHECK_THROWS_WITH(tune::read_measurements(f / "m.json"), doctest::Contains("format 9"));
+}
+
+TEST_CASE("a fit finds what made the times, and the choice by it is right") {
+  std::map<std::string, gpu::row_model> planted;
+  auto const plant = [&](char const* row, gpu::row_model const& m) { planted[row] = m; };
+  plant("persistent.f32.128x256x8", {.rate = 0.8, .alone = 1, .blocks = 1, .call = 4, .second = 5, .round = 4});
+  plant("split_k.f32.32x32x128", {.rate = 0.45, .alone = 0.7, .blocks = 2, .call = 4, .second = 2, .round = 1});
+  plant("small.f32.32x32x32", {.rate = 0.5, .alone = 0.4, .blocks = 4, .call = 2.5, .round = 0.5, .unaligned_a = 1.5});
+  std::vector<gpu::gemm_row const*> rows;
+  tune::measurements m{"made up", multiprocessors, "0.1.0", {}};
+  std::mt19937 random(3);
+  std::normal_distribution<double> noise(0, 0.01);
+  for (auto const& shapes : {tune::calibration_shapes(dtype::f32), tune::held_out_shapes(dtype::f32, 200)})
+    for (auto const& s : shapes) {
+      tune::measurement each{s, {}};
+      for (auto const& [name, model] : planted)
+        each.timings.push_back(
+            {"gpu." + name,
+             gpu::estimator(row_named(name), model)(tune::place(s), multiprocessors) * std::exp(noise(random)),
+             false,
+             {}});
+      m.all.push_back(std::move(each));
+    }
+  for (auto const& each : planted) rows.push_back(&row_named(each.first));
+  auto const fitted = tune::fit(m, rows);
+  REQUIRE(fitted.size() == planted.size());
+  for (auto const& f : fitted) {
+    CAPTURE(f.name);
+    CHECK(gpu::is_valid(f.model));
+    CHECK(f.median_error < 0.03);
+    CHECK(f.model.rate == doctest::Approx(planted[f.name].rate).epsilon(0.1));
+  }
+  auto const chosen = tune::choices(m, "held_out", dtype::f32, tune::rated(rows, fitted, multiprocessors));
+  CHECK(chosen.size() == 200);
+  CHECK(tune::share_within(chosen, 1.05) > 0.93);
+  CHECK(tune::percentile(chosen, 0.5) >= 1);
+
+  // A wrong model is seen to choose badly.
+  auto wrong = fitted;
+  for (auto& f : wrong)
+    if (f.name.starts_with("small")) f.model.rate = 1.2, f.model.call = 0.5, f.model.near = 4, f.model.far = 2;
+  CHECK(tune::share_within(tune::choices(m, "held_out", dtype::f32, tune::rated(rows, wrong, multiprocessors)), 1.05) <
+        0.8);
+}
+
+TEST_CASE("`tandem tune` needs a device, and says so") {
+  if (gpu::unavailable().empty()) return tests::skip("a device is there");
+  auto const result = tests::run_tandem("tune --seconds 1");
+  CHECK(result.exit_code == 3);
+  CHECK(result.err == fmt::format("tandem tune: gpu: {}\n", gpu::unavailable()));
+}
+
+TEST_SUITE_END();
