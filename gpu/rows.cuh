@@ -74,7 +74,7 @@ constexpr gpu::gemm_row gemv_row() {
   constexpr int width = vector_width<T>, bn = 32 * width;
   return {.technique = "gemv",
           .dtype = dtype_of<T>,
-          .tiling = {.bm = 1, .bn = bn, .bk = bn, .wm = 1, .wn = bn, .tm = 1, .tn = width},
+          .tiling = {.bm = 1, .bn = bn, .bk = bn, .wm = 1, .wn = bn, .tm = 1, .tn = width, .groups = 32},
           .flop_budget = 1e12,
           .launch = launch_gemv<T>,
           .cut_k = gemv_k_cut<T>,
@@ -145,8 +145,12 @@ inline constexpr gpu::gemm_row gemm_rows[] = {
     skinny_row<block_tiling<double, 32, 64, 32,    4, 4,  1, 2, 3>>(),
     gemv_row<float>(),
     gemv_row<double>(),
-    rank_k_row<rank_tiling<float,  64, 16, 8>>(),
-    rank_k_row<rank_tiling<double, 64, 16, 8>>(),
+    // Of a rank_tiling:    block        warps
+    rank_k_row<rank_tiling<float,  256, 128, 16,  8>>(),
+    rank_k_row<rank_tiling<float,  64, 128, 32,   4>>(),
+    rank_k_row<rank_tiling<float,  128, 32, 32,   4>>(),
+    rank_k_row<rank_tiling<double, 128, 64, 16,   8>>(),
+    rank_k_row<rank_tiling<double, 128, 32, 32,   4>>(),
     maxas_row<maxas_tiling<float, 64, 6>>("maxas_64", launch_maxas_64<maxas_tiling<float, 64, 6>>),
     maxas_row<maxas_tiling<double, 64, 4>>("maxas_64", launch_maxas_64<maxas_tiling<double, 64, 4>>),
     maxas_row<maxas_tiling<float, 128, 2>>("maxas_256", launch_maxas_256<maxas_tiling<float, 128, 2>>),
@@ -161,7 +165,6 @@ inline constexpr gpu::gemm_row gemm_rows[] = {
     persistent_row<persistent_tiling<float,  1, 2,  32, 16, 8,  4, 1, 4>>(),
     persistent_row<persistent_tiling<float,  1, 2,  16, 16, 8,  4, 2, 2>>(),
     persistent_row<persistent_tiling<float,  1, 1,  64, 16, 8,  3, 1, 8>>(),
-    persistent_row<persistent_tiling<float,  1, 1,  32, 16, 8,  4, 2, 4>>(),
     persistent_row<persistent_tiling<double, 4, 2,  8,  8, 8,   4, 1>>(),
     persistent_row<persistent_tiling<double, 2, 1,  32, 8, 8,   3, 1, 4>>(),
 };

@@ -52,7 +52,7 @@ TEST_CASE("textures that the device does not take are errors that say why") {
   auto const message = [&](std::size_t offset, std::size_t count) -> std::string {
     auto const format = cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
     try {
-      gpu::release_texture(gpu::hold_texture(static_cast<char*>(memory.data()) + offset, count, format));
+      gpu::release_texture(gpu::hold_texture(static_cast<char*>(memory.data()) + offset, count, format, nullptr));
     } catch (error const& e) {
       return e.what();
     }
@@ -68,7 +68,8 @@ TEST_CASE("texture objects are shared, kept, and destroyed only when nobody hold
   if (!has_backend(backend::gpu)) return;
   gpu::device_buffer const memory(std::size_t{1} << 20);
   auto const hold = [&](std::size_t count) {
-    return gpu::hold_texture(memory.data(), count, cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindSigned));
+    return gpu::hold_texture(memory.data(), count, cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindSigned),
+                             nullptr);
   };
   auto const first = hold(1);
   for (std::size_t count = 2; count < 5000; ++count) gpu::release_texture(hold(count));

@@ -16,7 +16,7 @@ struct matrix_vector {
   T alpha;
   T const* x;
   std::int64_t ld;
-  bool along_k, vectors;  ///< of X: its rows can be read 16 bytes at a time
+  bool along_k, vectors;  ///< of X: it can be read 16 bytes at a time, and v where X lies along k
   T const* v;
   std::int64_t stride_v;
   T beta;
@@ -36,16 +36,40 @@ struct matrix_vector {
 
 inline constexpr int gemv_threads = 256, gemv_rows = 2;  // rows of X that a lane reads at once
 
-/// The vector at `from`, of which `inside` elements are there.
-template <class T>
-__device__ __forceinline__ void read_inside(T (&to)[vector_width<T>], T const* from, std::int64_t inside,
-                                            bool vectors) {
+/// The vector at `from`, of which `inside` elements are there. `vectors`: all are, and one access can read them.
+template <bool vectors, class T>
+__device__ __forceinline__ void read_inside(T (&to)[vector_width<T>], T const* from, std::int64_t inside) {
   constexpr int width = vector_width<T>;
-  if (vectors && inside >= width) {
+  if constexpr (vectors) {
     load_vector(to, from);
   } else {
 #pragma unroll
     for (int e = 0; e < width; ++e) to[e] = e < inside ? from[e] : T{0};
+  }
+}
+
+/// A lane's share of the dot products of `gemv_rows` rows with v, [p0, p1) of them. `vectors`: by whole vectors.
+template <bool vectors, class T>
+__device__ __forceinline__ void add_dots(T (&sum)[gemv_rows][vector_width<T>], matrix_vector<T> const& s,
+                                         T const* const (&row)[gemv_rows], std::int64_t p0, std::int64_t p1,
+                                         int lanes) {
+  constexpr int width = vector_width<T>;
+#pragma unroll 4
+  for (std::int64_t p = p0; p < p1; p += lanes * width) {
+    T v[width];
+    if constexpr (vectors) {
+      load_vector(v, s.v + p);
+    } else {
+#pragma unroll
+      for (int e = 0; e < width; ++e) v[e] = p + e < p1 ? s.v[(p + e) * s.stride_v] : T{0};
+    }
+#pragma unroll
+    for (int r = 0; r < gemv_rows; ++r) {
+      T x[width];
+      read_inside<vectors>(x, row[r] + p, p1 - p);
+#pragma unroll
+      for (int e = 0; e < width; ++e) sum[r][e] = fma(x[e], v[e], sum[r][e]);
+    }
   }
 }
 
@@ -54,42 +78,38 @@ template <class T>
 __global__ void __launch_bounds__(gemv_threads) gemv_dots(matrix_vector<T> s, int lanes) {
   constexpr int width = vector_width<T>;
   let_next_kernel_start();
-  int const lane = static_cast<int>(threadIdx.x) % lanes;
+  int const lane = static_cast<int>(threadIdx.x) % lanes, step = lanes * width;
   std::int64_t const team = (std::int64_t{blockIdx.x} * gemv_threads + threadIdx.x) / lanes;
   std::int64_t const p0 = blockIdx.y * s.slice, p1 = min(p0 + s.slice, s.k);
   T const* row[gemv_rows];
-  bool there[gemv_rows];
 #pragma unroll
-  for (int r = 0; r < gemv_rows; ++r) {
-    std::int64_t const i = team * gemv_rows + r;
-    there[r] = i < s.length;
-    row[r] = s.x + (there[r] ? i : 0) * s.ld;
-  }
+  for (int r = 0; r < gemv_rows; ++r) row[r] = s.x + min(team * gemv_rows + r, s.length - 1) * s.ld;
   T sum[gemv_rows][width] = {};  // (rows, neighbouring steps of k)
-#pragma unroll 4
-  for (std::int64_t p = p0 + lane * width; p < p1; p += lanes * width) {
-    std::int64_t const inside = p1 - p;
-    T v[width];
-    if (s.stride_v == 1) {
-      read_inside(v, s.v + p, inside, reinterpret_cast<std::uintptr_t>(s.v) % 16 == 0);
-    } else {
-#pragma unroll
-      for (int e = 0; e < width; ++e) v[e] = e < inside ? s.v[(p + e) * s.stride_v] : T{0};
-    }
-#pragma unroll
-    for (int r = 0; r < gemv_rows; ++r) {
-      T x[width];
-      read_inside(x, row[r] + p, there[r] ? inside : 0, s.vectors);
-#pragma unroll
-      for (int e = 0; e < width; ++e) sum[r][e] = fma(x[e], v[e], sum[r][e]);
-    }
-  }
+  std::int64_t const whole = s.vectors ? p0 + (p1 - p0) / step * step : p0;
+  add_dots<true>(sum, s, row, p0 + lane * width, whole, lanes);
+  add_dots<false>(sum, s, row, whole + lane * width, p1, lanes);
 #pragma unroll
   for (int r = 0; r < gemv_rows; ++r) {
 #pragma unroll
     for (int e = 1; e < width; ++e) sum[r][0] += sum[r][e];
     for (int apart = lanes / 2; apart > 0; apart /= 2) sum[r][0] += __shfl_xor_sync(0xffffffff, sum[r][0], apart);
-    if (lane == 0 && there[r]) s.write(team * gemv_rows + r, sum[r][0]);
+    if (lane == 0 && team * gemv_rows + r < s.length) s.write(team * gemv_rows + r, sum[r][0]);
+  }
+}
+
+/// A thread's share of the sums of X's elements from `from` on, every `step`-th step of k in [p, p1).
+template <bool vectors, class T>
+__device__ __forceinline__ void add_steps(T (&sum)[vector_width<T>], matrix_vector<T> const& s, T const* from,
+                                          std::int64_t inside, std::int64_t p, std::int64_t p1, int step) {
+  constexpr int width = vector_width<T>;
+#pragma unroll 8
+  for (; p < p1; p += step) {
+    T x[width];
+    read_inside<vectors>(x, from, inside);
+    T const v = s.v[p * s.stride_v];
+#pragma unroll
+    for (int e = 0; e < width; ++e) sum[e] = fma(x[e], v, sum[e]);
+    from += step * s.ld;
   }
 }
 
@@ -102,20 +122,12 @@ __global__ void __launch_bounds__(gemv_threads) gemv_sums(matrix_vector<T> s, in
   let_next_kernel_start();
   int const thread = static_cast<int>(threadIdx.x), column = thread % across, step = gemv_threads / across;
   std::int64_t const i = (std::int64_t{blockIdx.x} * across + column) * width, inside = s.length - i;
-  std::int64_t const p0 = blockIdx.y * s.slice, p1 = min(p0 + s.slice, s.k);
+  std::int64_t const p0 = blockIdx.y * s.slice, p1 = min(p0 + s.slice, s.k), p = p0 + thread / across;
   T sum[width] = {};
-  if (inside > 0) {
-    T const* from = s.x + (p0 + thread / across) * s.ld + i;
-#pragma unroll 8
-    for (std::int64_t p = p0 + thread / across; p < p1; p += step) {
-      T x[width];
-      read_inside(x, from, inside, s.vectors);
-      T const v = s.v[p * s.stride_v];
-#pragma unroll
-      for (int e = 0; e < width; ++e) sum[e] = fma(x[e], v, sum[e]);
-      from += step * s.ld;
-    }
-  }
+  if (s.vectors && inside >= width)
+    add_steps<true>(sum, s, s.x + p * s.ld + i, inside, p, p1, step);
+  else if (inside > 0)
+    add_steps<false>(sum, s, s.x + p * s.ld + i, inside, p, p1, step);
 #pragma unroll
   for (int e = 0; e < width; ++e) sums[thread][e] = sum[e];
   for (int half = gemv_threads / 2; half >= across; half /= 2) {
@@ -147,7 +159,7 @@ gemv_cut cut_gemv(std::int64_t length, std::int64_t k, bool along_k) {
   while (cut.team < 32 && cut.team < vectors) cut.team *= 2;
   int const of_block = along_k ? gemv_threads / cut.team * gemv_rows : cut.team * width;
   cut.blocks = tiles(length, of_block);
-  constexpr std::int64_t wanted = 4 * dealt_multiprocessors, least = 512, most = 65535;
+  constexpr std::int64_t wanted = 4 * dealt_multiprocessors, least = 256, most = 65535;
   std::int64_t const slices = std::min({wanted / std::max<std::int64_t>(cut.blocks, 1), k / least, most});
   if (slices > 1) cut.slice = tiles((k + slices - 1) / slices, 128) * 128;
   return cut;
@@ -175,6 +187,7 @@ void launch_gemv(problem const& p, CUstream_st* stream) {
   s.stride_v = column ? (p.trans_b ? 1 : g.ldb) : (p.trans_a ? g.lda : 1);
   s.y = g.c, s.stride_y = column ? g.ldc : 1;
   s.along_k = along_k, s.vectors = begins_with_vectors<T>(s.x, s.ld);
+  if (along_k) s.vectors = s.vectors && s.stride_v == 1 && begins_with_vectors<T>(s.v, 0);
   s.slice = cut.slice;
   workspace<T> const partials(slices == 1 ? 0 : slices * s.length, stream);
   s.partials = partials.data();

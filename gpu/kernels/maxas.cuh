@@ -165,10 +165,11 @@ class operand_texture {
   static constexpr int width = sizeof(Texel) / sizeof(T);
 
  public:
-  operand_texture(T const* data, std::int64_t ld, std::int64_t lines, std::int64_t length, std::int64_t extent)
+  operand_texture(T const* data, std::int64_t ld, std::int64_t lines, std::int64_t length, std::int64_t extent,
+                  CUstream_st* stream)
       : before_(reinterpret_cast<std::uintptr_t>(data) % 512 / sizeof(Texel)),
         texture_(reinterpret_cast<Texel const*>(data) - before_,
-                 before_ + static_cast<std::size_t>(((lines - 1) * ld + length) / width)),
+                 before_ + static_cast<std::size_t>(((lines - 1) * ld + length) / width), stream),
         ld_(lines == 1 ? 0 : static_cast<int>(ld / width)),
         extent_(extent) {}
   texture_operand operand() const { return {texture_.object(), static_cast<int>(before_), ld_, extent_}; }
@@ -185,8 +186,8 @@ template <class Tiling, class Texel, class Kernel>
 void launch_maxas(problem const& p, CUstream_st* stream, Kernel nn, Kernel nt, Kernel tn, Kernel tt) {
   using T = typename Tiling::element;
   auto const g = operands_of<T>(p);
-  operand_texture<T, Texel> const a(g.a, g.lda, p.trans_a ? g.k : g.m, p.trans_a ? g.m : g.k, g.m);
-  operand_texture<T, Texel> const b(g.b, g.ldb, p.trans_b ? g.n : g.k, p.trans_b ? g.k : g.n, g.n);
+  operand_texture<T, Texel> const a(g.a, g.lda, p.trans_a ? g.k : g.m, p.trans_a ? g.m : g.k, g.m, stream);
+  operand_texture<T, Texel> const b(g.b, g.ldb, p.trans_b ? g.n : g.k, p.trans_b ? g.k : g.n, g.n, stream);
   launch(by_transposes(p.trans_a, p.trans_b, nn, nt, tn, tt), tile_grid(g.m, g.n, Tiling::bm, Tiling::bn),
          dim3(Tiling::threads), 0, stream, g, a.operand(), b.operand());
 }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <tandem/error.hpp>
 
+#include "gpu/runtime/captures.hpp"
 #include "gpu/runtime/check.hpp"
 
 namespace tandem::gpu {
@@ -35,6 +36,7 @@ bool operator==(texture_key const& x, texture_key const& y) {
 }
 
 cudaTextureObject_t create(texture_key const& key, std::size_t element_bytes) {
+  outside_captures const relaxed;
   auto const describe = [&] {
     return fmt::format("texture of {} elements of {} bytes at {}", key.count, element_bytes, key.data);
   };
@@ -62,14 +64,15 @@ cudaTextureObject_t create(texture_key const& key, std::size_t element_bytes) {
 
 class texture_cache {
  public:
-  held_texture hold(texture_key const& key) {
+  held_texture hold(texture_key const& key, bool for_graph) {
     std::lock_guard const lock(mutex_);
+    int const holders = for_graph ? 2 : 1;  // one of whom never releases it
     for (auto& t : textures_)
-      if (t.key == key) return ++t.holders, held_texture{t.object, key.device};
-    if (textures_.size() >= most) destroy_unheld(key.device);
+      if (t.key == key) return t.holders += holders, held_texture{t.object, key.device};
+    if (textures_.size() >= most && !for_graph) destroy_unheld(key.device);
     auto const& f = key.format;
     auto const object = create(key, static_cast<std::size_t>(f.x + f.y + f.z + f.w) / 8);
-    textures_.push_back({key, object, 1});
+    textures_.push_back({key, object, holders});
     return {object, key.device};
   }
 
@@ -103,10 +106,12 @@ texture_cache& cache() {
 
 }  // namespace
 
-held_texture hold_texture(void const* data, std::size_t count, cudaChannelFormatDesc format) {
+held_texture hold_texture(void const* data, std::size_t count, cudaChannelFormatDesc format, CUstream_st* stream) {
   int device = 0;
   check(cudaGetDevice(&device), [] { return "cudaGetDevice"; });
-  return cache().hold({data, count, format, device});
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  check(cudaStreamIsCapturing(stream, &status), [] { return "cudaStreamIsCapturing"; });
+  return cache().hold({data, count, format, device}, status != cudaStreamCaptureStatusNone);
 }
 
 void release_texture(held_texture held) noexcept { cache().release(held); }

@@ -15,8 +15,9 @@ namespace TANDEM_KERNEL_NAMESPACE {
 template <class T>
 class linear_texture {
  public:
-  linear_texture(T const* data, std::size_t count)
-      : held_(gpu::hold_texture(data, count, cudaCreateChannelDesc<channels>())) {}
+  /// For kernels launched on this stream.
+  linear_texture(T const* data, std::size_t count, CUstream_st* stream)
+      : held_(gpu::hold_texture(data, count, cudaCreateChannelDesc<channels>(), stream)) {}
   ~linear_texture() { gpu::release_texture(held_); }
   linear_texture(linear_texture const&) = delete;
   linear_texture& operator=(linear_texture const&) = delete;

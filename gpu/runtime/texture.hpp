@@ -18,8 +18,9 @@ struct held_texture {
 ///
 /// An object must live until the kernels launched with it are done, and nobody is to wait for that: so released objects
 /// are kept, and found again. When there are 1024, those that nobody holds are destroyed after a wait for the device:
-/// a program that makes textures of ever new memory waits once in 1024 of them.
-held_texture hold_texture(void const* data, std::size_t count, cudaChannelFormatDesc format);
+/// a program that makes textures of ever new memory waits once in 1024 of them. While `stream`, the kernels', is being
+/// captured nothing is destroyed, and what was held for a graph never is: who knows when it is launched.
+held_texture hold_texture(void const* data, std::size_t count, cudaChannelFormatDesc format, CUstream_st* stream);
 void release_texture(held_texture held) noexcept;
 
 }  // namespace tandem::gpu

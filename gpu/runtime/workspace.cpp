@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <tandem/error.hpp>
 
+#include "gpu/runtime/captures.hpp"
 #include "gpu/runtime/check.hpp"
 
 namespace tandem::gpu {
@@ -18,20 +19,6 @@ int current_device() {
   check(cudaGetDevice(&device), [] { return "cudaGetDevice"; });
   return device;
 }
-
-// Lets this thread make a pool while one of its streams, or another thread's, is being captured.
-class outside_captures {
- public:
-  outside_captures() {
-    check(cudaThreadExchangeStreamCaptureMode(&mode_), [] { return "cudaThreadExchangeStreamCaptureMode"; });
-  }
-  ~outside_captures() { cudaThreadExchangeStreamCaptureMode(&mode_); }
-  outside_captures(outside_captures const&) = delete;
-  outside_captures& operator=(outside_captures const&) = delete;
-
- private:
-  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-};
 
 cudaMemPool_t make_pool(int device) {
   outside_captures const relaxed;

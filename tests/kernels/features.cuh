@@ -210,7 +210,7 @@ __global__ void fetch(cudaTextureObject_t texture, T* out) {
 
 template <class T>
 void start_fetch(T const* in, void* out, CUstream_st* stream) {
-  linear_texture<T> const texture(in, 100);
+  linear_texture<T> const texture(in, 100, stream);
   launch(fetch<T>, 1, 160, 0, stream, texture.object(), static_cast<T*>(out));
 }
 

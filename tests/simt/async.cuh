@@ -151,7 +151,7 @@ __global__ void copy_from_outside(operands g) {
 
 // Outside a texture lies zero.
 __global__ void texture_out_of_range(operands g) {
-  linear_texture<float> const texture(g.a, static_cast<std::size_t>(g.k));
+  linear_texture<float> const texture(g.a, static_cast<std::size_t>(g.k), nullptr);
   int const t = threadIdx.x;
   g.c[t] = tex1Dfetch<float>(texture.object(), t - 4);
 }

@@ -35,10 +35,9 @@ class device_problem {
     return p;
   }
 
-  /// Whether `run` is within what the row says that it takes; where nothing is added up no row is asked.
+  /// Whether `run` is within what the row says that it takes.
   bool taken_by(tandem::kernel const& row) {
-    bool const adds_up = row.operation() == tandem::operation::gemm && k_ != 0 && host_.s.alpha != 0;
-    return !adds_up || !row.refuses || row.refuses(canonical()).empty();
+    return row.operation() != tandem::operation::gemm || !row.refuses || row.refuses(canonical()).empty();
   }
 
   /// The product by a row of gemm, or y = alpha x + y by a row of axpy, on the elements of A and C as they lie.

@@ -176,7 +176,7 @@ TEST_CASE("a product is right under every limit of memory, with all transposes, 
     for (double const beta : {0.0, -0.5}) {
       shape const s{290, 300, 270, trans_a, trans_b, 0.75, beta, 3};
       for (char const* name : {one_chain_row, "gpu.persistent.f32.64x128x8", "gpu.split_k.f32.64x64x64",
-                               "gpu.stream_k.f32.128x128x16", "gpu.maxas_64.f32.64x64x6"})
+                               "gpu.stream_k.f32.128x128x16", "gpu.maxas_64.f32.64x64x8"})
         check_under_limits<float>(name, s);
       check_under_limits<double>("gpu.z_order.f64.128x64x8", s);
     }

@@ -115,6 +115,26 @@ std::int64_t wrong_elements(host_problem<T> const& before, std::vector<T> const&
   return wrong;
 }
 
+/// The shape, or where the row does not take it one beside it that it does: of fewer steps of k, one row or one column.
+inline shape taken_by(tandem::kernel const& row, shape const& s) {
+  auto const takes = [&](shape const& t) {
+    tandem::problem p;
+    p.dtype = row.dtype;
+    p.m = t.m, p.n = t.n, p.k = t.k, p.trans_a = t.trans_a, p.trans_b = t.trans_b;
+    p.lda = t.trans_a ? t.m : t.k, p.ldb = t.trans_b ? t.k : t.n, p.ldc = t.n;
+    return row.refuses(p).empty();
+  };
+  if (takes(s)) return s;
+  shape few = s, row_of_c = s, column = s;
+  few.k = s.k % 16 + 1, row_of_c.m = 1, column.n = 1;
+  auto lines = {row_of_c, column};
+  if (s.m > s.n) lines = {column, row_of_c};
+  if (takes(few)) return few;
+  for (auto const& t : lines)
+    if (takes(t)) return t;
+  throw std::logic_error(row.name + " takes no shape beside " + describe(s));
+}
+
 /// Where the shares of a stream_k row hold several tiles each, and cut some of them.
 inline std::vector<shape> wide_shapes(tandem::kernel const& row) {
   if (row.technique() != "stream_k") return {};
@@ -132,8 +152,10 @@ inline std::vector<shape> odd_shapes(tandem::kernel const& row) {
   for (int trans = 0; trans < 4; ++trans) {
     auto const add = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
       auto const i = shapes.size();
-      shapes.push_back(
-          {m, n, k, (trans & 1) != 0, (trans & 2) != 0, alphas[i % 3], betas[i % 4], static_cast<std::int64_t>(i % 5)});
+      shape const s{
+          std::max<std::int64_t>(m, 1),    n, k, (trans & 1) != 0, (trans & 2) != 0, alphas[i % 3], betas[i % 4],
+          static_cast<std::int64_t>(i % 5)};
+      shapes.push_back(taken_by(row, s));
     };
     add(1, 1, 1);
     add(3, 5, 7);

@@ -64,7 +64,8 @@ std::vector<timing> sweep(shape const& s, std::vector<kernel const*> const& rows
     if (auto why = row->refuses ? row->refuses(p) : std::string(); !why.empty())
       timings.push_back({row->name, {}, false, std::move(why)});
     else
-      order.push_back({row, row->cost ? row->cost(p) : unknown});
+      // Of another library's row the cost orders its own rows only.
+      order.push_back({row, row->cost && row->backend == backend::gpu ? row->cost(p) : unknown});
   }
   std::ranges::stable_sort(order, {}, &estimated::cost);
 

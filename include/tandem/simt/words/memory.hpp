@@ -62,7 +62,7 @@ __forceinline__ T tex1Dfetch(cudaTextureObject_t texture, int i) {
 template <class T>
 class linear_texture {
  public:
-  linear_texture(T const* data, std::size_t count) : data_{data, count} {}
+  linear_texture(T const* data, std::size_t count, CUstream_st*) : data_{data, count} {}
   cudaTextureObject_t object() const { return &data_; }
 
  private:
