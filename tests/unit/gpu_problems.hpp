@@ -127,10 +127,7 @@ inline shape taken_by(tandem::kernel const& row, shape const& s) {
   if (takes(s)) return s;
   shape few = s, row_of_c = s, column = s;
   few.k = s.k % 16 + 1, row_of_c.m = 1, column.n = 1;
-  auto lines = {row_of_c, column};
-  if (s.m > s.n) lines = {column, row_of_c};
-  if (takes(few)) return few;
-  for (auto const& t : lines)
+  for (auto const& t : {few, s.m > s.n ? column : row_of_c})
     if (takes(t)) return t;
   throw std::logic_error(row.name + " takes no shape beside " + describe(s));
 }

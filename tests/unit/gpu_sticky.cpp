@@ -10,6 +10,7 @@
 
 #include "gpu/row.hpp"
 #include "gpu/runtime/device.hpp"
+#include "gpu/runtime/window.hpp"
 #include "tests/support.hpp"
 
 namespace gpu = tandem::gpu;
@@ -19,11 +20,12 @@ TEST_CASE("an error left by somebody's earlier work is called that, of device an
   constexpr std::int64_t size = 64;
   gpu::device_buffer const x(size * size * sizeof(float)), y(x.size()), z(x.size());
 
-  // A kernel that strays, past the checks: from an address where nothing is.
+  // A kernel that strays, past the checks: from addresses where nothing is.
+  gpu::device_window const window(1);
   tandem::problem stray;
   stray.memory = tandem::memory::device;
   stray.m = stray.n = stray.k = stray.lda = stray.ldb = stray.ldc = size;
-  stray.a = reinterpret_cast<void const*>(std::uintptr_t{1} << 40);
+  stray.a = static_cast<char const*>(window.data()) + window.size();
   stray.b = y.data(), stray.c = z.data();
   gpu::device_rows().gemm[0].launch(stray, nullptr);
 

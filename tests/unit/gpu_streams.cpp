@@ -180,7 +180,7 @@ TEST_CASE_TEMPLATE("a captured call replays on other contents with a plain call'
     CHECK(most_of_row >= (cuts_k ? 2 : 1));
     most_kernels = std::max(most_kernels, most_of_row);
   }
-  CHECK(most_kernels >= 4);  // two operands copied, multiplied, parts of tiles added up
+  CHECK(most_kernels >= 3);  // operands copied, multiplied, parts of tiles added up
 }
 
 TEST_CASE_TEMPLATE("operands that no call has seen before can be captured", T, float, double) {

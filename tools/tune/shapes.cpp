@@ -114,8 +114,8 @@ std::vector<shape> calibration_shapes(dtype type) {
   repeat(12, [&] { return make.add(make.any(8, 256), make.any(8, 256), make.any(8192, 500'000)); });
   repeat(4, [&] { return make.add(make.any(20'000, 200'000), make.any(8, 64), make.any(8, 64)); });
   repeat(2, [&] { return make.add(make.any(8, 64), make.any(20'000, 200'000), make.any(8, 64)); });
-  repeat(70, [&] { return make.add(make.any(1, 8192), make.any(1, 8192), make.any(1, 8192)); });
-  repeat(50, [&] { return make.add(make.even(1, 4096), make.even(1, 4096), make.even(1, 4096)); });
+  repeat(220, [&] { return make.add(make.any(1, 8192), make.any(1, 8192), make.any(1, 8192)); });
+  repeat(180, [&] { return make.add(make.even(1, 4096), make.even(1, 4096), make.even(1, 4096)); });
   return std::move(make.shapes);
 }
 

@@ -65,7 +65,7 @@ std::vector<timing> sweep(shape const& s, std::vector<kernel const*> const& rows
       timings.push_back({row->name, {}, false, std::move(why)});
     else
       // Of another library's row the cost orders its own rows only.
-      order.push_back({row, row->cost && row->backend == backend::gpu ? row->cost(p) : unknown});
+      order.push_back({row, row->cost && row->backend != backend::cublas ? row->cost(p) : unknown});
   }
   std::ranges::stable_sort(order, {}, &estimated::cost);
 
