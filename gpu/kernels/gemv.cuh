@@ -34,7 +34,7 @@ struct matrix_vector {
   }
 };
 
-inline constexpr int gemv_threads = 512, gemv_rows = 2;  // rows of X that a lane reads at once
+inline constexpr int gemv_threads = 256, gemv_rows = 2;  // rows of X that a lane reads at once
 
 /// The vector at `from`, of which `inside` elements are there. `vectors`: all are, and one access can read them.
 template <bool vectors, class T>
@@ -149,22 +149,18 @@ struct gemv_cut {
   std::int64_t slice;   ///< steps of k
 };
 
-/// As many threads as have a vector each, fewer along y (a line of memory still) where that gives more blocks; slices
-/// of k, of 256 steps at least, until there is a block for every multiprocessor, which is enough to keep the memory
-/// busy.
+/// As many threads as have a vector each; slices of k until there are four blocks a multiprocessor, of 256 steps at
+/// least. One block of twice the threads each, and one kernel, took longer.
 template <class T>
 gemv_cut cut_gemv(std::int64_t length, std::int64_t k, bool along_k) {
-  constexpr int width = vector_width<T>, line = 128 / 16;
+  constexpr int width = vector_width<T>;
   std::int64_t const vectors = tiles(along_k ? k : length, width);
   gemv_cut cut{1, 0, k};
   while (cut.team < 32 && cut.team < vectors) cut.team *= 2;
-  if (!along_k)
-    while (cut.team > line && tiles(length, cut.team * width) < dealt_multiprocessors) cut.team /= 2;
   int const of_block = along_k ? gemv_threads / cut.team * gemv_rows : cut.team * width;
   cut.blocks = tiles(length, of_block);
-  constexpr std::int64_t least = 256, most = 65535;
-  std::int64_t const slices =
-      std::min({dealt_multiprocessors / std::max<std::int64_t>(cut.blocks, 1), k / least, most});
+  constexpr std::int64_t wanted = 4 * dealt_multiprocessors, least = 256, most = 65535;
+  std::int64_t const slices = std::min({wanted / std::max<std::int64_t>(cut.blocks, 1), k / least, most});
   if (slices > 1) cut.slice = tiles((k + slices - 1) / slices, 128) * 128;
   return cut;
 }
