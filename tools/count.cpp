@@ -141,7 +141,15 @@ int count(count_arguments const& o) {
   std::vector<std::pair<kernel const*, problem>> wanted;
   auto const rows = wanted_rows(o.kernels);
   for (auto const& c : wanted_cases(o))
-    for (auto const* row : rows) wanted.emplace_back(row, canonical(c, o, row->dtype));
+    for (auto const* row : rows) {
+      auto const p = canonical(c, o, row->dtype);
+      auto const why = row->refuses(p);
+      if (why.empty())
+        wanted.emplace_back(row, p);
+      else
+        fmt::print(stderr, "tandem: {} is left out at {}x{}x{}: {}\n", row->name, p.m, p.n, p.k, why);
+    }
+  if (wanted.empty()) throw std::invalid_argument("no kernel takes what is to be counted");
   if (auto const why = simt::checked_unavailable(); !why.empty()) {
     fmt::print(stderr, "tandem: nothing can be counted: {}\n", why);
     return backend_missing;

@@ -11,7 +11,7 @@
 namespace tandem::tune {
 namespace {
 
-constexpr double most_flop = 3e11;
+constexpr double most_flop = 3e11, most_flop_of_square = 1.2e12;
 constexpr double most_bytes = 2e9;
 
 class maker {
@@ -29,9 +29,9 @@ class maker {
   }
 
   /// With random transposes and places; false: too large, left out.
-  bool add(std::int64_t m, std::int64_t n, std::int64_t k) { return push(m, n, k, true); }
+  bool add(std::int64_t m, std::int64_t n, std::int64_t k) { return push(m, n, k, true, most_flop); }
   /// Not transposed, no gaps.
-  bool add_plain(std::int64_t m, std::int64_t n, std::int64_t k) { return push(m, n, k, false); }
+  bool add_plain(std::int64_t m, std::int64_t n, std::int64_t k) { return push(m, n, k, false, most_flop_of_square); }
 
   std::vector<shape> shapes;
 
@@ -45,9 +45,9 @@ class maker {
   }
   int offset() { return even(0, 6) == 0 ? static_cast<int>(even(1, 3)) : 0; }
 
-  bool push(std::int64_t m, std::int64_t n, std::int64_t k, bool vary) {
+  bool push(std::int64_t m, std::int64_t n, std::int64_t k, bool vary, double most) {
     auto const at = [](std::int64_t x) { return static_cast<double>(x); };
-    if (2 * at(m) * at(n) * at(k) > most_flop) return false;
+    if (2 * at(m) * at(n) * at(k) > most) return false;
     if ((at(m) * at(k) + at(k) * at(n) + at(m) * at(n)) * static_cast<double>(size_of(type_)) > most_bytes)
       return false;
     shape s;
@@ -100,9 +100,9 @@ extents extents_of(shape const& s) {
 
 std::vector<shape> calibration_shapes(dtype type) {
   maker make(type, "calibration", 20240601);
-  for (std::int64_t const size : {64, 128, 256, 512, 768, 1024, 1536, 2048, 3072, 4096})
+  for (std::int64_t const size : {64, 128, 256, 512, 768, 1024, 1536, 2048, 3072, 4096, 5120, 6144, 7168, 8192})
     make.add_plain(size, size, size);
-  for (std::int64_t const power : {256, 512, 1024, 2048, 4096})
+  for (std::int64_t const power : {256, 512, 1024, 2048, 4096, 8192})
     for (std::int64_t const size : {power - 1, power + 1}) make.add_plain(size, size, size);
   constexpr std::array<std::int64_t, 12> few{1, 1, 1, 1, 2, 4, 7, 8, 12, 16, 17, 32};
   for (auto const thin : few) {
