@@ -323,6 +323,12 @@ revelation reveal(candidate const& kernel, test_case const& t, reveal_options co
         fmt::format("{} computes {}, not {}", kernel.name, to_string(kernel.dtype), to_string(t.dtype)));
   if (auto const why = outside(kernel.limits, t); !why.empty())
     throw std::invalid_argument(fmt::format("{} does not take {}: {}", kernel.name, to_string(t), why));
+  if (auto why = kernel.refuses ? kernel.refuses(t) : std::string(); !why.empty()) {
+    revelation out;
+    out.test = t;
+    out.unavailable = std::move(why);
+    return out;
+  }
   return kernel.dtype == dtype::f32 ? reveal_alone<float>(kernel, t, options)
                                     : reveal_alone<double>(kernel, t, options);
 }
