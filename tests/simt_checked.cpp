@@ -74,7 +74,9 @@ TEST_CASE("the kernels have no defect on odd shapes") {
     CAPTURE(s.kernel);
     CAPTURE(s.reason);
     CHECK(s.verdict == harness::verdict::pass);
-    CHECK(s.passed >= (tests::thorough() ? 500 : 50));
+    // Of most problems gemv does not take the shape.
+    bool const one_line = s.kernel.find(".gemv.") != std::string::npos;
+    CHECK(s.passed >= (tests::thorough() ? 500 : 50) / (one_line ? 2 : 1));
   }
 }
 

@@ -79,10 +79,11 @@ constexpr machine_access shared_store(int bits) { return {opcode::shared_store, 
 
 // Techniques whose main loop is not the same step of k for every warp: those over block_product copy chunks and
 // multiply them in two loops, and have a copy for either width, persistent has one loop for whole chunks and one for
-// others; of maxas, half the warps fetch A and half B.
+// others; of maxas, half the warps fetch A and half B; gemv has loops for whole vectors and for single elements, and
+// rank_k one over rows of C.
 bool has_other_loops(std::string_view kernel) {
-  constexpr std::string_view names[] = {"split_k",  "stream_k",  "skinny",    "small",
-                                        "maxas_64", "maxas_256", "persistent"};
+  constexpr std::string_view names[] = {"split_k",   "stream_k",   "skinny", "small", "maxas_64",
+                                        "maxas_256", "persistent", "gemv",   "rank_k"};
   return std::ranges::any_of(names, [&](std::string_view name) { return kernel.starts_with(name); });
 }
 
@@ -168,6 +169,9 @@ constexpr explanation explained[] = {
      {opcode::local_load, 32}},
     {"maxas_256<tandem::gpu::on_device::block_tiling<float, 128, 128, 8, 8, 8, 1, 2, 2>, 4, ",
      {opcode::local_store, 32}},
+    // A vector that lies across an edge goes by elements, in a branch that no block inside the matrices takes.
+    {"async_copy<float", {opcode::async_copy, 32}},
+    {"async_copy<double", {opcode::async_copy, 64}},
 };
 
 bool is_explained(std::string const& kernel, difference const& d) {
