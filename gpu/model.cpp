@@ -87,11 +87,13 @@ double estimator::operator()(problem const& p, int multiprocessors) const {
   double const slices = is_cut && !is_even ? rounded_up(k / static_cast<double>(cut.length)) : 1;
 
   // Operands that are copied first lie as the kernel likes them.
-  double const copied = row_->copied != nullptr ? static_cast<double>(row_->copied(p)) * size : 0;
+  auto const copies = row_->copies != nullptr ? row_->copies(p) : operand_copies{};
+  double const copied = size * ((copies.a ? m * k : 0) + (copies.b ? k * n : 0));
   double factor = is_unaligned(p.c, p.m, p.ldc, bytes_of_element) ? m_.unaligned_c : 1;
-  if (copied == 0)
-    factor *= a_[(p.trans_a ? 0 : 2) + (is_unaligned(p.a, p.trans_a ? p.k : p.m, p.lda, bytes_of_element) ? 1 : 0)] *
-              b_[(p.trans_b ? 2 : 0) + (is_unaligned(p.b, p.trans_b ? p.n : p.k, p.ldb, bytes_of_element) ? 1 : 0)];
+  if (!copies.a)
+    factor *= a_[(p.trans_a ? 0 : 2) + (is_unaligned(p.a, p.trans_a ? p.k : p.m, p.lda, bytes_of_element) ? 1 : 0)];
+  if (!copies.b)
+    factor *= b_[(p.trans_b ? 2 : 0) + (is_unaligned(p.b, p.trans_b ? p.n : p.k, p.ldb, bytes_of_element) ? 1 : 0)];
 
   // Blocks of a multiprocessor, and the steps of k of each: so many whole rounds of them, and a last one.
   double blocks = c_tiles * slices / at_once, steps = k / slices, rounds = 0, last = 0;

@@ -25,6 +25,11 @@ struct k_cut {
   bool on_its_side = false;  ///< the tiles are bn x bm of C
 };
 
+/// Which operands a row copies to another place before it multiplies.
+struct operand_copies {
+  bool a = false, b = false;
+};
+
 struct gemm_row {
   char const* technique;
   tandem::dtype dtype;
@@ -34,11 +39,10 @@ struct gemm_row {
   void (*launch)(problem const&, CUstream_st*);
   /// Unset: by its tiling alone.
   gpu::k_cut (*cut_k)(problem const&) = nullptr;
-  std::int64_t most_elements = 0;  ///< that A or B may span, gaps included; 0: any
-  std::int64_t most_k = 0;         ///< steps of k; 0: any
-  bool one_line = false;           ///< C must be one row or one column
-  /// Elements of A and B that it copies to another place before it multiplies. Unset: it copies nothing.
-  std::int64_t (*copied)(problem const&) = nullptr;
+  std::int64_t most_elements = 0;                           ///< that A or B may span, gaps included; 0: any
+  std::int64_t most_k = 0;                                  ///< steps of k; 0: any
+  bool one_line = false;                                    ///< C must be one row or one column
+  gpu::operand_copies (*copies)(problem const&) = nullptr;  ///< unset: none
 };
 
 struct axpy_row {

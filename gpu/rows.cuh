@@ -65,7 +65,7 @@ constexpr gpu::gemm_row persistent_row() {
       1e12,
       launch_persistent<Tiling>};
   row.cut_k = cut_persistent<Tiling>;
-  row.copied = copied_by_persistent<Tiling>;
+  row.copies = copies_of_persistent<Tiling>;
   return row;
 }
 
@@ -88,8 +88,8 @@ constexpr gpu::gemm_row rank_k_row() {
           .tiling = {.bm = Tiling::bm,
                      .bn = Tiling::bn,
                      .bk = Tiling::bk,
-                     .wm = Tiling::bm / Tiling::warps,
-                     .wn = Tiling::bn,
+                     .wm = Tiling::lanes_n < 32 ? Tiling::bm / Tiling::warps : Tiling::bm / Tiling::rows,
+                     .wn = Tiling::lanes_n < 32 ? Tiling::bn : 32 * Tiling::tn,
                      .tm = 1,
                      .tn = Tiling::tn},
           .flop_budget = 1e12,
@@ -145,12 +145,17 @@ inline constexpr gpu::gemm_row gemm_rows[] = {
     skinny_row<block_tiling<double, 32, 64, 32,    4, 4,  1, 2, 3>>(),
     gemv_row<float>(),
     gemv_row<double>(),
-    // Of a rank_tiling:    block        warps
-    rank_k_row<rank_tiling<float,  256, 128, 16,  8>>(),
-    rank_k_row<rank_tiling<float,  64, 128, 32,   4>>(),
-    rank_k_row<rank_tiling<float,  128, 32, 32,   4>>(),
-    rank_k_row<rank_tiling<double, 128, 64, 16,   8>>(),
-    rank_k_row<rank_tiling<double, 128, 32, 32,   4>>(),
+    // Of a rank_tiling:    block        warps, stages, blocks on a multiprocessor
+    rank_k_row<rank_tiling<float,  128, 128, 16,  8, 2, 2>>(),
+    rank_k_row<rank_tiling<float,  64, 32, 32,    4, 2, 3>>(),
+    rank_k_row<rank_tiling<float,  128, 16, 16,   4, 2, 4>>(),
+    rank_k_row<rank_tiling<float,  32, 512, 8,    4, 1, 4>>(),
+    rank_k_row<rank_tiling<float,  256, 4, 8,     4, 2, 4>>(),
+    rank_k_row<rank_tiling<double, 64, 64, 16,    4, 2, 3>>(),
+    rank_k_row<rank_tiling<double, 64, 32, 32,    4, 2, 2>>(),
+    rank_k_row<rank_tiling<double, 128, 16, 16,   4, 2, 4>>(),
+    rank_k_row<rank_tiling<double, 32, 256, 8,    4, 1, 4>>(),
+    rank_k_row<rank_tiling<double, 256, 4, 8,     4, 2, 4>>(),
     maxas_row<maxas_tiling<float, 64, 6>>("maxas_64", launch_maxas_64<maxas_tiling<float, 64, 6>>),
     maxas_row<maxas_tiling<double, 64, 4>>("maxas_64", launch_maxas_64<maxas_tiling<double, 64, 4>>),
     maxas_row<maxas_tiling<float, 128, 2>>("maxas_256", launch_maxas_256<maxas_tiling<float, 128, 2>>),

@@ -25,8 +25,6 @@ struct persistent_tiling {
   static constexpr int group_threads = 32 * warps_m * warps_n, threads = groups * group_threads;
   static constexpr int stages = stages_, blocks = blocks_;
   static constexpr int tile_rows = 8;  // of tiles that are computed at about the same time
-  // Copying the operands first costs a launch, which a product of few tiles does not get back.
-  static constexpr bool may_align = groups == 1;
 
   template <bool contiguous_in_k>
   using layout_a = async_layout<T, bm, bk, contiguous_in_k>;
@@ -229,8 +227,7 @@ __device__ __forceinline__ void write_along_rows(gemm_operands<T> const& g, std:
 template <class T>
 struct persistent_product {
   gemm_operands<T> g;
-  std::int64_t k, extent_a,
-      extent_b;  ///< of the operands as they lie there, with zeros around them if they were aligned
+  std::int64_t extent_a, extent_b;  ///< of the operands as they lie there, copies with zeros beyond the matrix
   shares shared;
   T* parts;
   bool vectors_of_c;
@@ -239,7 +236,7 @@ struct persistent_product {
 template <class tiling, bool trans_a, bool trans_b, bool vectors>
 __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
     persistent(persistent_product<typename tiling::element> product) {
-  auto const& [g, k, extent_a, extent_b, s, parts, vectors_of_c] = product;
+  auto const& [g, extent_a, extent_b, s, parts, vectors_of_c] = product;
   using T = typename tiling::element;
   constexpr int bm = tiling::bm, bn = tiling::bn, bk = tiling::bk, stages = tiling::stages;
   async_tiles<T, bm, bk, tiling::threads, !trans_a, vectors> a_tiles(g.a, g.lda, extent_a);
@@ -255,7 +252,7 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
     if (now.empty()) break;
     auto const tile = find_tile<tiling::tile_rows>(s, now.tile);
     // The first chunk of a tile has the steps that are left over of k, so that all others are whole.
-    int const left_over = static_cast<int>(k - (s.chunks - 1) * bk), chunks = static_cast<int>(now.end - now.begin);
+    int const left_over = static_cast<int>(g.k - (s.chunks - 1) * bk), chunks = static_cast<int>(now.end - now.begin);
     int const first = now.begin == 0 ? left_over : bk;
     std::int64_t const p0 = now.begin == 0 ? 0 : left_over + (now.begin - 1) * bk;
     a_tiles.move_to(tile.m * bm, p0);
@@ -300,61 +297,60 @@ gpu::k_cut cut_persistent(problem const& p) {
   return deal_tiles<tiling>(p).shared_tiles == 0 ? gpu::k_cut{} : gpu::k_cut{.unit = "share"};
 }
 
-/// Elements of A and B that are copied first, as launch_persistent does it.
+template <class T>
+operand_place place_of_a(problem const& p) {
+  return {!p.trans_a, begins_with_vectors<T>(p.a, p.lda)};
+}
+template <class T>
+operand_place place_of_b(problem const& p) {
+  return {p.trans_b, begins_with_vectors<T>(p.b, p.ldb)};
+}
+
 template <class tiling>
-std::int64_t copied_by_persistent(problem const& p) {
+gpu::operand_copies copies_of_persistent(problem const& p) {
   using T = typename tiling::element;
-  bool const vectors =
-      (!p.trans_a || begins_with_vectors<T>(p.a, p.lda)) && (p.trans_b || begins_with_vectors<T>(p.b, p.ldb));
-  if (!tiling::may_align || !aligning_pays(p, vectors)) return 0;
-  bool const a_lies_well = p.trans_a && is_aligned<T>(p.a, p.lda, p.m, tiling::bm, p.k, tiling::bk);
-  bool const b_lies_well = !p.trans_b && is_aligned<T>(p.b, p.ldb, p.n, tiling::bn, p.k, tiling::bk);
-  return (a_lies_well ? 0 : p.m * p.k) + (b_lies_well ? 0 : p.k * p.n);
+  return worth_copying<T>(p, tiling::bm, tiling::bn, place_of_a<T>(p), place_of_b<T>(p));
 }
 
 template <class tiling>
 void launch_persistent(problem const& p, CUstream_st* stream) {
   using T = typename tiling::element;
-  constexpr int bm = tiling::bm, bn = tiling::bn, bk = tiling::bk;
+  constexpr int bm = tiling::bm, bn = tiling::bn;
   persistent_product<T> s{};
   s.g = operands_of<T>(p);
-  s.k = p.k, s.extent_a = p.m, s.extent_b = p.n;
+  s.extent_a = p.m, s.extent_b = p.n;
   s.shared = deal_tiles<tiling>(p);
   s.vectors_of_c = begins_with_vectors<T>(p.c, p.ldc);
-  bool const vectors =
-      (!p.trans_a || begins_with_vectors<T>(p.a, p.lda)) && (p.trans_b || begins_with_vectors<T>(p.b, p.ldb));
-  bool const align = tiling::may_align && aligning_pays(p, vectors);
-  bool const align_a = align && !(p.trans_a && is_aligned<T>(p.a, p.lda, p.m, bm, p.k, bk));
-  bool const align_b = align && !(!p.trans_b && is_aligned<T>(p.b, p.ldb, p.n, bn, p.k, bk));
-  if (align) {
-    s.k = tiles(p.k, bk) * bk;
-    s.extent_a = tiles(p.m, bm) * bm;
-    s.extent_b = tiles(p.n, bn) * bn;
-  }
-  std::int64_t const size_a = align_a ? s.k * s.extent_a : 0, size_b = align_b ? s.k * s.extent_b : 0;
+  auto const a = place_of_a<T>(p), b = place_of_b<T>(p);
+  auto const copies = copies_of_persistent<tiling>(p);
+  if (copies.a) s.extent_a = tiles(p.m, bm) * bm;
+  if (copies.b) s.extent_b = tiles(p.n, bn) * bn;
+  std::int64_t const size_a = copies.a ? p.k * s.extent_a : 0, size_b = copies.b ? p.k * s.extent_b : 0;
   std::int64_t const size_parts = s.shared.shared_tiles == 0 ? 0 : 2 * s.shared.sharers() * bm * bn;
   workspace<T> const memory(size_a + size_b + size_parts, stream);
   T *const aligned_a = memory.data(), *const aligned_b = aligned_a + size_a;
   s.parts = aligned_b + size_b;
   aligned_copy<T> copy_a{}, copy_b{};
-  if (align_a) {
-    copy_a = {aligned_a, s.extent_a, s.k, s.g.a, p.lda, p.m, p.k, !p.trans_a};
+  if (copies.a) {
+    copy_a = {aligned_a, s.extent_a, s.g.a, p.lda, p.m, p.k, !p.trans_a};
     s.g.a = aligned_a, s.g.lda = s.extent_a;
   }
-  if (align_b) {
-    copy_b = {aligned_b, s.extent_b, s.k, s.g.b, p.ldb, p.n, p.k, p.trans_b};
+  if (copies.b) {
+    copy_b = {aligned_b, s.extent_b, s.g.b, p.ldb, p.n, p.k, p.trans_b};
     s.g.b = aligned_b, s.g.ldb = s.extent_b;
   }
-  if (align_a || align_b) launch_align(copy_a, copy_b, stream);
+  if (copies.a || copies.b) launch_align(copy_a, copy_b, stream);
   auto const start = [&]<bool trans_a, bool trans_b, bool wide>() {
     auto const grid = dim3(static_cast<unsigned>(s.shared.blocks));
     auto const bytes = tiling::shared_bytes(trans_a, trans_b);
-    if (align_a || align_b)
+    if (copies.a || copies.b)
       launch_after(persistent<tiling, trans_a, trans_b, wide>, grid, dim3(tiling::threads), bytes, stream, s);
     else
       launch(persistent<tiling, trans_a, trans_b, wide>, grid, dim3(tiling::threads), bytes, stream, s);
   };
-  with_constants(start, align || p.trans_a, !align && p.trans_b, align || vectors);
+  bool const a_along_k = a.along_k && !copies.a, b_along_k = b.along_k && !copies.b;
+  bool const wide = (a_along_k || a.vectors || copies.a) && (b_along_k || b.vectors || copies.b);
+  with_constants(start, !a_along_k, b_along_k, wide);
   if (s.shared.shared_tiles == 0) return;
   constexpr int elements = 256 * vector_width<T>;
   static_assert(bm * bn % elements == 0, "whole blocks add up a tile");

@@ -1,67 +1,89 @@
-// Removes what hides behind a deep k and shows where k is a few steps: no chunks, no pipeline. A block keeps its
-// columns of B in registers and runs down rows of C, a warp a row at a time, 16 bytes a lane; bound by writing C.
+// Removes what hides behind a deep k and shows where k is a few steps: no chunks of k. A block keeps its columns of B
+// in registers and runs down rows of C, 16 bytes a lane, with the next rows of A on their way; bound by writing C.
 #pragma once
 
+#include "gpu/kernels/copy_inside.cuh"
 #include "gpu/kernels/operands.cuh"
 #include "gpu/kernels/thread_elements.cuh"
 #include "gpu/kernels/vector.cuh"
 
 namespace TANDEM_KERNEL_NAMESPACE {
 
-/// A block of `warps` warps makes bm x bn elements of C from up to bk steps of k. A thread has a vector of a row; a
-/// warp's lanes that bn leaves over have other rows.
-template <class T, int bm_, int bn_, int bk_, int warps_>
+/// A block of `warps` warps makes bm x bn elements of C at a time from up to bk steps of k. A thread has a vector of a
+/// row; where the block has more threads than a row has vectors, the others have other rows. `blocks` of them on a
+/// multiprocessor.
+template <class T, int bm_, int bn_, int bk_, int warps_, int stages_, int blocks_>
 struct rank_tiling {
   using element = T;
   static constexpr int bm = bm_, bn = bn_, bk = bk_, warps = warps_, threads = 32 * warps;
+  static constexpr int stages = stages_, blocks = blocks_;  // one stage: rows are fetched when they are needed
   static constexpr int tn = vector_width<T>, lanes_n = bn / tn, rows = threads / lanes_n;  // rows at once
   static constexpr int pitch_a = bk + tn, pitch_b = bn + tn;
-  static_assert(lanes_n <= 32 && 32 % lanes_n == 0 && bn % tn == 0, "a row's lanes are a part of a warp");
+  static constexpr std::size_t shared_bytes = sizeof(T) * (std::size_t{stages} * bm * pitch_a + bk * pitch_b);
+  static_assert(stages == 1 || stages == 2, "the rows in use, and the next ones");
+  static_assert(bn % tn == 0 && threads % lanes_n == 0, "whole rows for every thread");
   static_assert(bk % tn == 0 && bm % rows == 0, "whole vectors, and as many rows for every thread");
-  static_assert(bm * bk % threads == 0 && bn * bk % threads == 0, "every thread copies as many elements");
+  static_assert(shared_bytes <= 48 * 1024, "shared memory that every kernel has");
 };
 
-/// Copies bx x bk elements of an operand, `k` of these steps inside, to (p, x) of shared memory as `put` says, with 0
-/// outside the operand.
-template <int bx, int bk, int threads, class T, class Put>
+/// Copies bx x bk elements of an operand, from x0 on, to (x, p) or (p, x) of shared memory as `place` says, with 0
+/// outside its `extent` and k steps. `vectors`: its lines begin with vectors, which lie so in shared memory too.
+template <int bx, int bk, int threads, class T, class Place>
 __device__ __forceinline__ void copy_thin(T const* operand, std::int64_t ld, std::int64_t x0, std::int64_t extent,
-                                          int k, bool along_k, Put const& put) {
-  constexpr int count = bx * bk / threads;
-  T value[count];
-  auto const for_each = [&](auto const& f) {
-#pragma unroll
-    for (int i = 0; i < count; ++i) {
-      int const at = i * threads + static_cast<int>(threadIdx.x);
-      f(i, along_k ? at % bk : at / bx, along_k ? at / bk : at % bx);
+                                          int k, bool along_k, bool vectors, Place const& place) {
+  constexpr int width = vector_width<T>;
+  int const inside = static_cast<int>(min(extent - x0, std::int64_t{bx}));
+  T const* const from = operand + (along_k ? x0 * ld : x0);
+  if (vectors) {
+    int const in_line = (along_k ? bk : bx) / width;
+    for (int i = static_cast<int>(threadIdx.x); i < bx * bk / width; i += threads) {
+      int const line = i / in_line, at = i % in_line * width;
+      int const left = line < (along_k ? inside : k) ? (along_k ? k : inside) - at : 0;
+      copy_inside<width>(place(along_k ? at : line, along_k ? line : at), from + line * ld + at, left);
     }
-  };
-  for_each([&](int i, int p, int x) {
-    bool const there = p < k && x0 + x < extent;
-    value[i] = there ? operand[along_k ? (x0 + x) * ld + p : p * ld + x0 + x] : T{0};
-  });
-  for_each([&](int i, int p, int x) { put(p, x, value[i]); });
+  } else {
+    int const in_line = along_k ? bk : bx;
+    for (int i = static_cast<int>(threadIdx.x); i < bx * bk; i += threads) {
+      int const line = i / in_line, at = i % in_line;
+      int const left = line < (along_k ? inside : k) ? (along_k ? k : inside) - at : 0;
+      copy_inside<1>(place(along_k ? at : line, along_k ? line : at), from + line * ld + at, left);
+    }
+  }
 }
 
 /// x: columns, y: rows, stepped over.
 template <class Tiling, bool trans_a, bool trans_b>
-__global__ void __launch_bounds__(Tiling::threads)
-    rank_k(gemm_operands<typename Tiling::element> g, bool vectors_of_c) {
+__global__ void __launch_bounds__(Tiling::threads, Tiling::blocks)
+    rank_k(gemm_operands<typename Tiling::element> g, bool vectors_of_a, bool vectors_of_b, bool vectors_of_c) {
   using T = typename Tiling::element;
   constexpr int bm = Tiling::bm, bn = Tiling::bn, bk = Tiling::bk, tn = Tiling::tn, threads = Tiling::threads;
-  __shared__ __align__(16) T smem_a[bm][Tiling::pitch_a];  // (bm, bk), padded
-  __shared__ __align__(16) T smem_b[bk][Tiling::pitch_b];  // (bk, bn), padded
+  constexpr int stages = Tiling::stages, pitch_a = Tiling::pitch_a, pitch_b = Tiling::pitch_b;
+  T* const smem_a = dynamic_shared<T>();             // (stages, bm, bk), padded
+  T* const smem_b = smem_a + stages * bm * pitch_a;  // (bk, bn), padded
   int const first = static_cast<int>(threadIdx.x) / Tiling::lanes_n, k = static_cast<int>(g.k);
   int const col = static_cast<int>(threadIdx.x) % Tiling::lanes_n * tn;
-  std::int64_t const j0 = std::int64_t{blockIdx.x} * bn, left = g.n - j0 - col;
+  std::int64_t const j0 = std::int64_t{blockIdx.x} * bn, left = g.n - j0 - col, tiles_m = tiles(g.m, bm);
   int const inside = static_cast<int>(min(max(left, std::int64_t{0}), std::int64_t{tn}));
-  copy_thin<bn, bk, threads>(g.b, g.ldb, j0, g.n, k, trans_b, [&](int p, int x, T value) { smem_b[p][x] = value; });
-  for (std::int64_t tile = blockIdx.y; tile < tiles(g.m, bm); tile += gridDim.y) {
-    std::int64_t const i0 = tile * bm;
-    copy_thin<bm, bk, threads>(g.a, g.lda, i0, g.m, k, !trans_a, [&](int p, int x, T value) { smem_a[x][p] = value; });
-    __syncthreads();
-    T b[bk][tn];  // (bk, tn)
+  auto const copy_rows = [&](std::int64_t tile, int stage) {
+    if (tile < tiles_m)
+      copy_thin<bm, bk, threads>(g.a, g.lda, tile * bm, g.m, k, !trans_a, vectors_of_a,
+                                 [&](int p, int x) { return smem_a + (stage * bm + x) * pitch_a + p; });
+    commit_async();
+  };
+  std::int64_t tile = blockIdx.y;
+  copy_thin<bn, bk, threads>(g.b, g.ldb, j0, g.n, k, trans_b, vectors_of_b,
+                             [&](int p, int x) { return smem_b + p * pitch_b + x; });
+  copy_rows(tile, 0);
+  wait_async<0>();
+  __syncthreads();
+  T b[bk][tn];  // (bk, tn)
 #pragma unroll
-    for (int p = 0; p < bk; ++p) load_vector(b[p], &smem_b[p][col]);
+  for (int p = 0; p < bk; ++p) load_vector(b[p], smem_b + p * pitch_b + col);
+
+  for (int stage = 0;; stage = (stage + 1) % stages) {
+    std::int64_t const i0 = tile * bm;
+    tile += gridDim.y;
+    if constexpr (stages > 1) copy_rows(tile, (stage + 1) % stages);
 #pragma unroll 2
     for (int i = first; i < bm; i += Tiling::rows) {
       if (i0 + i >= g.m) break;
@@ -69,7 +91,7 @@ __global__ void __launch_bounds__(Tiling::threads)
 #pragma unroll
       for (int p = 0; p < bk; p += tn) {
         T a[tn];
-        load_vector(a, &smem_a[i][p]);
+        load_vector(a, smem_a + (stage * bm + i) * pitch_a + p);
 #pragma unroll
         for (int q = 0; q < tn; ++q)
 #pragma unroll
@@ -77,7 +99,13 @@ __global__ void __launch_bounds__(Tiling::threads)
       }
       write_results(g.c + (i0 + i) * g.ldc + j0 + col, sum, inside, vectors_of_c, g.alpha, g.beta);
     }
-    __syncthreads();  // before the next rows of A
+    if (tile >= tiles_m) break;
+    if constexpr (stages == 1) {
+      __syncthreads();  // before the next rows of A
+      copy_rows(tile, 0);
+    }
+    wait_async<0>();
+    __syncthreads();
   }
 }
 
@@ -87,8 +115,15 @@ void launch_rank_k(problem const& p, CUstream_st* stream) {
   using T = typename Tiling::element;
   auto const kernel = by_transposes(p.trans_a, p.trans_b, rank_k<Tiling, false, false>, rank_k<Tiling, false, true>,
                                     rank_k<Tiling, true, false>, rank_k<Tiling, true, true>);
-  launch(kernel, tile_grid(p.m, p.n, Tiling::bm, Tiling::bn), dim3(Tiling::threads), 0, stream, operands_of<T>(p),
-         begins_with_vectors<T>(p.c, p.ldc));
+  auto grid = tile_grid(p.m, p.n, Tiling::bm, Tiling::bn);
+  // As many blocks as there are places for, each of which fetches its columns of B once.
+  std::int64_t const places = dealt_multiprocessors * Tiling::blocks, across = grid.x;
+  grid.y = static_cast<unsigned>(std::min<std::int64_t>(grid.y, (places + across - 1) / across));
+  // Vectors of A go to neighbours in shared memory only along k, those of B only across it.
+  bool const vectors_of_a = !p.trans_a && begins_with_vectors<T>(p.a, p.lda);
+  bool const vectors_of_b = !p.trans_b && begins_with_vectors<T>(p.b, p.ldb);
+  launch(kernel, grid, dim3(Tiling::threads), Tiling::shared_bytes, stream, operands_of<T>(p), vectors_of_a,
+         vectors_of_b, begins_with_vectors<T>(p.c, p.ldc));
 }
 
 }  // namespace TANDEM_KERNEL_NAMESPACE
