@@ -145,8 +145,8 @@ inline constexpr gpu::gemm_row gemm_rows[] = {
     skinny_row<block_tiling<double, 32, 64, 32,    4, 4,  1, 2, 3>>(),
     gemv_row<float>(),
     gemv_row<double>(),
-    // Of a rank_tiling:    block        warps, stages, blocks on a multiprocessor
-    rank_k_row<rank_tiling<float,  128, 128, 16,  8, 2, 2>>(),
+    // Of a rank_tiling:    block        warps, stages, blocks on a multiprocessor, rounds of these
+    rank_k_row<rank_tiling<float,  128, 128, 16,  8, 2, 2, 2>>(),
     rank_k_row<rank_tiling<float,  64, 32, 32,    4, 2, 3>>(),
     rank_k_row<rank_tiling<float,  128, 16, 16,   4, 2, 4>>(),
     rank_k_row<rank_tiling<float,  32, 512, 8,    4, 1, 4>>(),

@@ -10,13 +10,14 @@
 namespace TANDEM_KERNEL_NAMESPACE {
 
 /// A block of `warps` warps makes bm x bn elements of C at a time from up to bk steps of k. A thread has a vector of a
-/// row; where the block has more threads than a row has vectors, the others have other rows. `blocks` of them on a
-/// multiprocessor.
-template <class T, int bm_, int bn_, int bk_, int warps_, int stages_, int blocks_>
+/// row; where the block has more threads than a row has vectors, the others have other rows. `blocks` of them are on a
+/// multiprocessor at once, and the grid has as many `rounds` of these at most.
+template <class T, int bm_, int bn_, int bk_, int warps_, int stages_, int blocks_, int rounds_ = 1>
 struct rank_tiling {
   using element = T;
   static constexpr int bm = bm_, bn = bn_, bk = bk_, warps = warps_, threads = 32 * warps;
-  static constexpr int stages = stages_, blocks = blocks_;  // one stage: rows are fetched when they are needed
+  static constexpr int blocks = blocks_, rounds = rounds_;
+  static constexpr int stages = stages_;  // one stage: rows are fetched when they are needed
   static constexpr int tn = vector_width<T>, lanes_n = bn / tn, rows = threads / lanes_n;  // rows at once
   static constexpr int pitch_a = bk + tn, pitch_b = bn + tn;
   static constexpr std::size_t shared_bytes = sizeof(T) * (std::size_t{stages} * bm * pitch_a + bk * pitch_b);
@@ -116,8 +117,8 @@ void launch_rank_k(problem const& p, CUstream_st* stream) {
   auto const kernel = by_transposes(p.trans_a, p.trans_b, rank_k<Tiling, false, false>, rank_k<Tiling, false, true>,
                                     rank_k<Tiling, true, false>, rank_k<Tiling, true, true>);
   auto grid = tile_grid(p.m, p.n, Tiling::bm, Tiling::bn);
-  // As many blocks as there are places for, each of which fetches its columns of B once.
-  std::int64_t const places = dealt_multiprocessors * Tiling::blocks, across = grid.x;
+  // A block fetches its columns of B once.
+  std::int64_t const places = dealt_multiprocessors * Tiling::blocks * Tiling::rounds, across = grid.x;
   grid.y = static_cast<unsigned>(std::min<std::int64_t>(grid.y, (places + across - 1) / across));
   // Vectors of A go to neighbours in shared memory only along k, those of B only across it.
   bool const vectors_of_a = !p.trans_a && begins_with_vectors<T>(p.a, p.lda);
