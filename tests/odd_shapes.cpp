@@ -47,25 +47,27 @@ TEST_SUITE_BEGIN("odd shapes");
 TEST_CASE("the CPU's kernels are right on odd shapes") { check_backend(backend::cpu); }
 TEST_CASE("the SIMT executor's kernels are right on odd shapes") { check_backend(backend::simt); }
 TEST_CASE("persistent is right where it copies its operands first") {
-  std::vector<harness::shape> shapes;
-  for (auto const type : {dtype::f32, dtype::f64})
-    for (int const trans : {0, 1, 2, 3})
-      shapes.push_back(
-          {.m = 1003, .n = 1001, .k = 4, .dtype = type, .trans_a = trans % 2 != 0, .trans_b = trans / 2 != 0});
+  // tests/unit/simt_rows.cpp says which operands these are.
+  std::vector<harness::shape> const shapes = {
+      {.m = 1503, .n = 1501, .k = 600, .dtype = dtype::f32},
+      {.m = 1503, .n = 1501, .k = 600, .dtype = dtype::f32, .trans_a = true, .trans_b = true},
+      {.m = 1000, .n = 1536, .k = 1000, .dtype = dtype::f32},
+      {.m = 2503, .n = 2501, .k = 400, .dtype = dtype::f64}};
   for (auto const id : {backend::simt, backend::gpu}) {
     if (!tests::has_backend(id)) continue;
     auto rows = rows_of(id);
     std::erase_if(rows, [](kernel const& row) { return row.technique() != "persistent"; });
     REQUIRE(!rows.empty());
+    for (auto& row : rows) row.flop_budget = 1e10;
     auto cases = harness::make_cases(shapes, rows);
-    std::erase_if(cases, [](harness::test_case const& c) { return c.m != 1003; });
-    REQUIRE(cases.size() >= 8);
+    std::erase_if(cases, [](harness::test_case const& c) { return c.m < 1000; });
+    REQUIRE(cases.size() >= shapes.size());
     auto const results = harness::check(cases, rows);
     INFO(harness::describe_failures(results));
     for (auto const& s : harness::summarize(results)) {
       CAPTURE(s.kernel);
       CHECK(s.verdict == harness::verdict::pass);
-      CHECK(s.passed >= 4);
+      CHECK(s.passed >= 1);
     }
   }
 }

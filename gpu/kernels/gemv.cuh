@@ -180,6 +180,7 @@ template <class T>
 gemv_cut cut_gemv(std::int64_t length, std::int64_t k, bool along_k) {
   constexpr int width = vector_width<T>;
   constexpr std::int64_t places = 4 * dealt_multiprocessors, most_slices = 65535;
+  length = std::max<std::int64_t>(length, 1), k = std::max<std::int64_t>(k, 1);  // of an empty product there is a plan
   gemv_cut cut{1, 0, k};
   std::int64_t slices = 0;
   if (along_k) {

@@ -95,9 +95,11 @@ std::vector<problem> sample(tandem::kernel const& row) {
     }
   all.push_back({5, 900, 1100, false, true, 0});
   all.push_back({900, 5, 1100, true, false, 2});
-  all.push_back({1001, 1003, 40, false, false, 2});
-  all.push_back({1003, 1001, 150, true, true, 4, 1, 1});
-  all.push_back({1536, 1536, 16, false, false, 0});
+  all.push_back({1003, 1001, 40, true, true, 4, 1, 1});
+  if (row.technique() == "persistent") {
+    all.push_back({2503, 2501, 400, false, false, 2});
+    all.push_back({2304, 2304, 1000, false, false, 0, 1, 1});
+  }
   for (bool const trans : {false, true}) {
     all.push_back({1, 1030, 700, trans, trans, 1});
     all.push_back({1030, 1, 700, trans, !trans, 0, 1, 2});

@@ -125,10 +125,14 @@ inline shape taken_by(tandem::kernel const& row, shape const& s) {
     return row.refuses(p).empty();
   };
   if (takes(s)) return s;
-  shape few = s, row_of_c = s, column = s;
-  few.k = s.k % 16 + 1, row_of_c.m = 1, column.n = 1;
-  for (auto const& t : {few, s.m > s.n ? column : row_of_c})
-    if (takes(t)) return t;
+  for (int const most : {16, 8}) {
+    shape few = s;
+    few.k = s.k % most + 1;
+    if (takes(few)) return few;
+  }
+  shape line = s;
+  (s.m > s.n ? line.n : line.m) = 1;
+  if (takes(line)) return line;
   throw std::logic_error(row.name + " takes no shape beside " + describe(s));
 }
 
@@ -138,6 +142,15 @@ inline std::vector<shape> wide_shapes(tandem::kernel const& row) {
   auto const block = row.plan({}).levels.front();
   return {{11 * block.m - 5, 12 * block.n + 3, 2 * block.k + 1, false, false, 1, 0, 0},
           {21 * block.m - 5, 19 * block.n + 3, block.k + 1, true, true, -0.75, 1, 1}};
+}
+
+/// Where a persistent row copies its operands first: both, as they are not aligned, and, but for the widest tile, A.
+inline std::vector<shape> copied_shapes(tandem::kernel const& row) {
+  if (row.technique() != "persistent") return {};
+  if (row.dtype == tandem::dtype::f64) return {{2503, 2501, 400, false, false, 1, 0, 0}};
+  return {{1503, 1501, 600, false, false, 1, 0, 0},
+          {1501, 1503, 600, true, true, -0.75, 1, 1},
+          {1000, 1536, 1000, false, false, 2, -0.5, 0}};
 }
 
 /// Small shapes, and every edge of the row's block - 1, 0, + 1, with all transposes and a few alphas and betas.

@@ -104,6 +104,36 @@ TEST_CASE("shares of the chunks begin and end anywhere in tiles") {
   CHECK(rows == 4);
 }
 
+TEST_CASE("persistent copies operands that it could bring in one by one only, where the product is large enough") {
+  auto const& table = tandem::simt::plain_rows();
+  for (int i = 0; i < table.gemm_count; ++i) {
+    auto const& row = table.gemm[i];
+    CHECK((row.copies != nullptr) == (std::string_view(row.technique) == "persistent"));
+    if (row.copies == nullptr) continue;
+    alignas(16) static char const operand[16] = {};
+    auto const copies = [&](shape const& s) {
+      tandem::problem p;
+      p.dtype = row.dtype, p.a = p.b = operand;
+      p.m = s.m, p.n = s.n, p.k = s.k, p.trans_a = s.trans_a, p.trans_b = s.trans_b;
+      p.lda = (s.trans_a ? s.m : s.k) + s.padding, p.ldb = (s.trans_b ? s.k : s.n) + s.padding, p.ldc = s.n;
+      auto const which = row.copies(p);
+      return std::string(which.a ? "A" : "") + (which.b ? "B" : "");
+    };
+    bool const widest = row.tiling.bn == 256, f64 = row.dtype == tandem::dtype::f64;
+    CAPTURE(row.tiling.bm);
+    CAPTURE(row.tiling.bn);
+    CHECK(copies(f64 ? shape{2503, 2501, 400, false, false, 1, 0, 0} : shape{1503, 1501, 600, false, false, 1, 0, 0}) ==
+          "AB");
+    CHECK(copies({4096, 4096, 4096, true, false, 1, 0, 0}) == "");
+    CHECK(copies({4096, 4096, 4096, true, false, 1, 0, 1}) == "AB");
+    CHECK(copies({4096, 4096, 4096, false, false, 1, 0, 0}) == "A");
+    CHECK(copies({4096, 4096, 4096, true, true, 1, 0, 0}) == "B");
+    CHECK(copies({4096, 64, 4096, false, false, 1, 0, 0}) == "");  // A is read once
+    CHECK(copies({300, 300, 300}) == "");
+    if (!f64) CHECK(copies({1000, 1536, 1000, false, false, 1, 0, 0}) == (widest ? "" : "A"));
+  }
+}
+
 TEST_CASE("operands that no texture takes are refused, with their sizes") {
   auto const& row = find("simt.maxas_64.f32.64x64x8");
   constexpr std::int64_t most = (std::int64_t{1} << 27) - 128;

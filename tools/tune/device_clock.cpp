@@ -1,7 +1,11 @@
 #include "tools/tune/device_clock.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 #include <random>
+
+#include "gpu/runtime/gate.hpp"
 
 namespace tandem::tune {
 namespace {
@@ -50,10 +54,17 @@ double device_clock::operator()(kernel const& row, shape const& s, int calls) {
   auto* const a = static_cast<char*>(inputs_.data());
   auto const p = place(s, a, a + rounded_up(extents_of(s).a, s.p.dtype), outputs_.data());
   execution const how{.stream = stream_.get()};
-  if (calls > 1) row.run(p, how);  // the device is busy while the host gets ahead
-  start_.record(stream_.get());
-  for (int i = 0; i < calls; ++i) row.run(p, how);
-  stop_.record(stream_.get());
+  {
+    // The device stands still until the host has enqueued everything: small kernels end before the next one is there.
+    std::optional<gpu::stream_gate> gate;
+    if (calls > 1) {
+      gate.emplace(stream_.get(), std::chrono::milliseconds(100));
+      row.run(p, how);
+    }
+    start_.record(stream_.get());
+    for (int i = 0; i < calls; ++i) row.run(p, how);
+    stop_.record(stream_.get());
+  }
   return stop_.since(start_) * 1e3 / calls;
 }
 

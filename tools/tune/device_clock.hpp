@@ -15,8 +15,8 @@ class device_clock {
   /// Memory for the largest of the shapes. Throws errc::out_of_memory.
   device_clock(dtype type, std::vector<shape> const& shapes);
 
-  /// Microseconds of one of so many calls in a row, hot: another call is under way when the clock starts, unless one
-  /// takes so long that it makes no difference.
+  /// Microseconds of one of so many calls in a row, hot, one after the other without a pause; another call is under way
+  /// when the clock starts. Of a single call: with its launch.
   double operator()(kernel const& row, shape const& s, int calls);
 
  private:
