@@ -28,6 +28,8 @@ int selftest(CLI::App const& app) {
   // Threads that spin between the calls of one kernel take the cores from the others, which are judged beside it.
   // OpenMP reads this when it is loaded.
   setenv("OMP_WAIT_POLICY", "passive", 0);
+  // The judged kernels run on the CPU; on a machine with a GPU each of their processes would start the driver.
+  setenv("CUDA_VISIBLE_DEVICES", "", 1);
   execv(program.c_str(), arguments.data());
   throw std::runtime_error("cannot run " + program.string() + ": " + std::strerror(errno));
 }

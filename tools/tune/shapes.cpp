@@ -116,6 +116,14 @@ std::vector<shape> calibration_shapes(dtype type) {
   repeat(2, [&] { return make.add(make.any(8, 64), make.any(20'000, 200'000), make.any(8, 64)); });
   repeat(220, [&] { return make.add(make.any(1, 8192), make.any(1, 8192), make.any(1, 8192)); });
   repeat(180, [&] { return make.add(make.even(1, 4096), make.even(1, 4096), make.even(1, 4096)); });
+  // Large and thin: so many bytes that nothing else counts.
+  for (std::int64_t const thin : {1, 2, 3, 4, 6, 8, 12, 16, 20, 24, 32, 48}) {
+    repeat(2, [&] { return make.add(make.any(2000, 12'000), make.any(2000, 12'000), thin); });
+    repeat(1, [&] { return make.add(make.any(20'000, 1'000'000), make.any(2, 64), thin); });
+    repeat(1, [&] { return make.add(make.any(2, 64), make.any(20'000, 1'000'000), thin); });
+  }
+  repeat(8, [&] { return make.add(1, make.any(1000, 60'000), make.any(1000, 20'000)); });
+  repeat(8, [&] { return make.add(make.any(1000, 60'000), 1, make.any(1000, 20'000)); });
   return std::move(make.shapes);
 }
 
