@@ -89,15 +89,17 @@ struct block {
     locate_a(w, i, height);
     w.b = t.pack_b ? packed_b + j * kb : o.b + p0 * o.b_row + j0 + j;
     w.b_row = o.b_row;
-    w.far = t.far;
+    w.far = t.far, w.far_c = t.far_c;
     w.alpha = o.alpha, w.beta = beta;
     w.c = o.c + (i0 + i) * o.ldc + j0 + j;
     w.ldc = o.ldc;
     w.cols = std::min(t.cols, nb - j);
     int const width = kernel.width_of(w.cols);
     w.streaming = t.streaming && w.cols == kernel.elements(width);
-    // The last tile of a row of tiles asks for what the first of the next row reads.
-    bool const is_last = j > 0 && j + t.cols >= nb;
+    // The last tile of a row of tiles asks for what the first of the next row reads. A single one does where A's rows
+    // are too short for the hardware to look ahead along them, and not over at once.
+    constexpr std::int64_t size = sizeof(T), least = 128, most = 1024;  // bytes of a row
+    bool const is_last = j + t.cols >= nb && (j > 0 || (kb * size >= least && kb * size <= most));
     if (is_last && t.pack_b && w.a_col == 1)
       w.next_a = w.a + height * w.a_row, w.next_rows = std::min(height, mb - i - height);
     kernel.tile(t.pack_b ? source::packed : source::in_place, width, height)(w);
@@ -109,7 +111,7 @@ struct block {
 
   void multiply() const {
     row_tiles const tiles(mb, t.rows);
-    if (t.pack_b) {
+    if (t.pack_b || t.b_stays) {  // a tile's rows of A lie in L1
       for (std::int64_t i = 0, done = 0; i < tiles.count; done += tiles.size(i++))
         for (std::int64_t j = 0; j < nb; j += t.cols) multiply(done, tiles.size(i), j);
       return;

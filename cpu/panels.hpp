@@ -39,6 +39,8 @@ struct tiling {
   bool pack_a = false;     ///< else A is read where it lies
   bool pack_b = false;     ///< else B is read where it lies, which it must not be if it is transposed
   bool far = false;        ///< B, read where it lies, is asked for ahead of time
+  bool b_stays = false;    ///< B, read where it lies, stays in L2: row of tiles by row of tiles, as if it were packed
+  bool far_c = false;      ///< C lies beyond L2
   bool streaming = false;  ///< C goes past the caches
 };
 

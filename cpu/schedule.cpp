@@ -61,6 +61,21 @@ bool streams(cache_sizes const& caches, operands<T> const& o, tiling const& t) {
          reinterpret_cast<std::uintptr_t>(o.c) % line == 0;
 }
 
+/// Whether B stays in L2 while A and C pass.
+template <class T>
+bool are_near(cache_sizes const& caches, operands<T> const& o) {
+  constexpr std::int64_t size = sizeof(T);
+  return std::max(o.m, o.n) * o.k * size <= caches.l2 / 2 && o.m * o.n * size <= caches.l2 &&
+         (o.m * o.k + o.k * o.n + o.m * o.n) * size <= caches.l2 / 4 * 5;
+}
+
+/// Whether B's rows lie together and begin at cache lines, so that no vector of them lies in two.
+template <class T>
+bool has_whole_lines(operands<T> const& o) {
+  constexpr std::int64_t size = sizeof(T), line = 64;
+  return o.b_col == 1 && o.b_row * size % line == 0 && reinterpret_cast<std::uintptr_t>(o.b) % line == 0;
+}
+
 template <class T>
 tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
@@ -80,7 +95,8 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   }
   if (o.n <= 4 * kernel.nr && (o.a_col == 1 || o.m * size <= 512)) {
     // A narrow C: A is used up as it comes, along its rows or in rows that are short; a block of B fills half of L2.
-    t.pack_b = true;
+    t.b_stays = are_near(caches, o) && has_whole_lines(o);
+    t.pack_b = !t.b_stays;
     t.nc = o.n;
     t.kc = split(o.k, caches.l2 / 2 / (size * padded(kernel, o.n, t.cols)), 8);
     t.mc = o.m;
@@ -93,8 +109,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   t = packed_tiling(caches, kernel, o);
   t.pack_a = !lies_well(caches, o, t);
   // Operands that stay in L2 need no copies.
-  if (!transposed_b && std::max(o.m, o.n) * o.k * size <= caches.l2 / 2 && o.m * o.n * size <= caches.l2)
-    t.pack_b = false, t.nc = o.n;
+  if (!transposed_b && are_near(caches, o)) t.pack_b = false, t.b_stays = true, t.nc = o.n;
   return t;
 }
 
@@ -117,7 +132,16 @@ tiling packed_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
 template <class T>
 tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   auto t = cut(caches, kernel, o);
+  constexpr std::int64_t size = sizeof(T), few = 24;
+  t.far_c = o.m * o.n * size > caches.l2;
   t.streaming = streams(caches, o, t);
+  if (t.far_c && !t.streaming && o.k <= few && kernel.rows[4] > 0 && o.m > 2 * kernel.mr && o.n > 4 * kernel.nr &&
+      o.b_col == 1 && o.k * o.n * size <= caches.l2 / 2) {
+    // C takes longer than the sums. Of wide tiles it has fewer rows at a time, each longer, and the hardware looks
+    // ahead.
+    t.rows = kernel.rows[4], t.cols = 4 * kernel.lanes;
+    t.pack_b = t.far_c = false, t.b_stays = true, t.nc = o.n;
+  }
   return t;
 }
 

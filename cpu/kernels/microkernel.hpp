@@ -17,7 +17,8 @@ struct tile_work {
   std::int64_t a_row = 0, a_col = 0;
   T const* b = nullptr;  ///< element (p, j) is b[p * b_row + j]
   std::int64_t b_row = 0;
-  bool far = false;  ///< B lies beyond L2, so that the columns to the right are asked for ahead of time
+  bool far = false;    ///< B lies beyond L2, so that the columns to the right are asked for ahead of time
+  bool far_c = false;  ///< C lies beyond L2
   /// Rows of A, of k elements and `a_row` apart, that a later tile reads; asked for on the way. a_col is 1 then.
   T const* next_a = nullptr;
   std::int64_t next_rows = 0;

@@ -114,6 +114,44 @@ TEST_CASE("operands that fit L2 are not copied, unless B is transposed") {
     CHECK_FALSE(tandem::cpu::choose_tiling(caches, set->f32, product<float>(200, 200, 200)).pack_b);
     CHECK(tandem::cpu::choose_tiling(caches, set->f32, product<float>(200, 200, 200, false, true)).pack_b);
     CHECK(tandem::cpu::choose_tiling(caches, set->f32, product<float>(1000, 1000, 100)).pack_b);
+    CHECK(tandem::cpu::choose_tiling(caches, set->f32, product<float>(360, 360, 360)).pack_b);  // C would drive B out
+  }
+}
+
+TEST_CASE(
+    "a B of a few columns that fits L2 is copied unless its rows begin at cache lines, with the same blocks of k") {
+  cache_sizes const caches{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
+  for (auto const* set : tandem::cpu::instruction_sets()) {
+    INFO(set->technique);
+    auto const columns = std::min<std::int64_t>(4 * set->f32.nr, 64);
+    auto const tiling = [&](std::int64_t k, std::int64_t ldb) {
+      auto o = product<float>(100, columns, k);
+      o.b_row = ldb;
+      return tandem::cpu::choose_tiling(caches, set->f32, o);
+    };
+    for (std::int64_t const k : {100, 1200}) {
+      CHECK_FALSE(tiling(k, columns).pack_b);
+      CHECK(tiling(k, columns).b_stays);
+      CHECK(tiling(k, columns + 1).pack_b);
+      CHECK(tiling(k, columns).kc == tiling(k, columns + 1).kc);
+    }
+    CHECK(tandem::cpu::choose_tiling(caches, set->f32, product<float>(100000, columns, 100)).pack_b);
+  }
+}
+
+TEST_CASE("a large C of a few terms is computed in wide tiles, unless it goes past the caches") {
+  cache_sizes const caches{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
+  for (auto const* set : tandem::cpu::instruction_sets()) {
+    INFO(set->technique);
+    auto const& kernel = set->f32;
+    auto const cols = [&](cache_sizes const& at, std::int64_t m, std::int64_t k) {
+      return tandem::cpu::choose_tiling(at, kernel, product<float>(m, 4096, k)).cols;
+    };
+    auto const wide = kernel.rows[4] > 0 ? 4 * kernel.lanes : kernel.nr;
+    CHECK(cols(caches, 4096, 16) == wide);
+    CHECK(cols(caches, 4096, 100) == kernel.nr);
+    CHECK(cols(caches, 40, 16) == kernel.nr);  // C stays in L2
+    CHECK(cols({.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 32 << 20}, 4096, 16) == kernel.nr);
   }
 }
 
