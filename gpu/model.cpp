@@ -16,6 +16,7 @@ constexpr parameter all_parameters[] = {
     {"call", &row_model::call, 0.5, 30},
     {"second", &row_model::second, 0, 30},
     {"copy", &row_model::copy, 0, 50},
+    {"strip", &row_model::strip, 0, 50},
     {"round", &row_model::round, 0, 50},
     {"along_k_a", &row_model::along_k_a, 0.3, 6},
     {"along_k_b", &row_model::along_k_b, 0.3, 6},
@@ -69,6 +70,7 @@ estimator::estimator(gemm_row const& row, row_model const& m)
       per_bn_(1.0 / row.tiling.bn),
       bk_(std::max(row.tiling.bk, 1)),
       per_bk_(1 / bk_),
+      per_strip_step_(1 / (0.5 * peak_rate(row.dtype))),
       per_step_(row.tiling.bm * double(row.tiling.bn) / (peak_rate(row.dtype) * m.rate)),
       a_(factors(m.along_k_a, m.unaligned_a)),
       b_(factors(m.along_k_b, m.unaligned_b)),
@@ -80,15 +82,19 @@ double estimator::operator()(problem const& p, int multiprocessors) const {
   auto const bytes_of_element = static_cast<std::int64_t>(size_of(p.dtype));
   double const size = static_cast<double>(bytes_of_element), at_once = std::max(multiprocessors, 1);
 
-  auto const cut = row_->cut_k != nullptr ? row_->cut_k(p) : k_cut{};
-  double const c_tiles =
-      cut.on_its_side ? tiles(m, per_bn_) * tiles(n, per_bm_) : tiles(m, per_bm_) * tiles(n, per_bn_);
+  auto const inside = row_->inside != nullptr ? row_->inside(p) : c_extent{p.m, p.n};
+  double const tiled_m = static_cast<double>(inside.m), tiled_n = static_cast<double>(inside.n);
+  auto tiled = p;
+  tiled.m = inside.m, tiled.n = inside.n;
+  auto const cut = row_->cut_k != nullptr ? row_->cut_k(tiled) : k_cut{};
+  double const c_tiles = cut.on_its_side ? tiles(tiled_m, per_bn_) * tiles(tiled_n, per_bm_)
+                                         : tiles(tiled_m, per_bm_) * tiles(tiled_n, per_bn_);
   bool const is_cut = cut.unit != nullptr, is_even = is_cut && cut.length == 0;
   double const slices = is_cut && !is_even ? rounded_up(k / static_cast<double>(cut.length)) : 1;
 
   // Operands that are copied first lie as the kernel likes them.
-  auto const copies = row_->copies != nullptr ? row_->copies(p) : operand_copies{};
-  double const copied = size * ((copies.a ? m * k : 0) + (copies.b ? k * n : 0));
+  auto const copies = row_->copies != nullptr ? row_->copies(tiled) : operand_copies{};
+  double const copied = size * ((copies.a ? tiled_m * k : 0) + (copies.b ? k * tiled_n : 0));
   double factor = is_unaligned(p.c, p.m, p.ldc, bytes_of_element) ? m_.unaligned_c : 1;
   if (!copies.a)
     factor *= a_[(p.trans_a ? 0 : 2) + (is_unaligned(p.a, p.trans_a ? p.k : p.m, p.lda, bytes_of_element) ? 1 : 0)];
@@ -121,7 +127,14 @@ double estimator::operator()(problem const& p, int multiprocessors) const {
 
   double const adding = is_cut ? m_.second + (slices > 1 ? size * m * n * slices * per_near_byte_ : 0) : 0;
   double const copying = copied > 0 ? m_.copy + 2 * copied * per_far_byte_ : 0;
-  return m_.call + adding + copying + factor * overlapped(multiplying, moving);
+  // Strips of C read the operand along which they lie once, and multiply in tiles of eight rows at half of the peak.
+  auto const strip = [&](std::int64_t rows, double length) {
+    double const strip_steps = 8 * tiles(static_cast<double>(rows), 1.0 / 8) * per_strip_step_ / at_once;
+    return m_.strip + length * k * std::max(size * per_far_byte_, strip_steps);
+  };
+  double const strips =
+      (inside.n < p.n ? strip(p.n - inside.n, m) : 0) + (inside.m < p.m ? strip(p.m - inside.m, tiled_n) : 0);
+  return m_.call + adding + copying + strips + factor * overlapped(multiplying, moving);
 }
 
 }  // namespace tandem::gpu

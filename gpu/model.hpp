@@ -21,6 +21,7 @@ struct row_model {
   double call = 3;         ///< of a call, whatever it computes
   double second = 3;       ///< more where a second kernel adds up
   double copy = 3;         ///< more where operands are copied first
+  double strip = 3;        ///< more for each strip of C that has a kernel of its own
   double round = 1;        ///< of a round of blocks besides its multiply-adds
   double along_k_a = 1;    ///< factor on the time of multiplying and moving where A is contiguous in k
   double along_k_b = 1;    ///< likewise B
@@ -61,6 +62,7 @@ class estimator {
   gemm_row const* row_;
   row_model m_;
   double per_bm_, per_bn_, bk_, per_bk_;
+  double per_strip_step_;        ///< of a row's step of k in a strip, on one multiprocessor
   double per_step_;              ///< of a tile's step of k on a multiprocessor with all its blocks
   std::array<double, 4> a_, b_;  ///< factors by 2 along_k + unaligned
   double per_near_byte_, per_far_byte_;

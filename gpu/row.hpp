@@ -30,6 +30,11 @@ struct operand_copies {
   bool a = false, b = false;
 };
 
+/// The upper left part of C, in rows and columns.
+struct c_extent {
+  std::int64_t m, n;
+};
+
 struct gemm_row {
   char const* technique;
   tandem::dtype dtype;
@@ -43,6 +48,8 @@ struct gemm_row {
   std::int64_t most_k = 0;                                  ///< steps of k; 0: any
   bool one_line = false;                                    ///< C must be one row or one column
   gpu::operand_copies (*copies)(problem const&) = nullptr;  ///< unset: none
+  /// What of C the row's tiles cover; strips beside and below it go to kernels for thin products. Unset: all.
+  gpu::c_extent (*inside)(problem const&) = nullptr;
 };
 
 struct axpy_row {

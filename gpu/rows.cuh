@@ -10,6 +10,7 @@
 #include "gpu/kernels/maxas_256.cuh"
 #include "gpu/kernels/maxas_64.cuh"
 #include "gpu/kernels/naive.cuh"
+#include "gpu/kernels/peeled.cuh"
 #include "gpu/kernels/persistent.cuh"
 #include "gpu/kernels/rank_k.cuh"
 #include "gpu/kernels/scale.cuh"
@@ -66,6 +67,17 @@ constexpr gpu::gemm_row persistent_row() {
       launch_persistent<Tiling>};
   row.cut_k = cut_persistent<Tiling>;
   row.copies = copies_of_persistent<Tiling>;
+  return row;
+}
+
+template <class Tiling>
+constexpr gpu::gemm_row peeled_row() {
+  auto row = persistent_row<Tiling>();
+  row.technique = "peeled";
+  row.launch = launch_peeled<Tiling>;
+  row.cut_k = cut_peeled<Tiling>;
+  row.copies = copies_of_peeled<Tiling>;
+  row.inside = peel<Tiling>;
   return row;
 }
 
@@ -163,15 +175,20 @@ inline constexpr gpu::gemm_row gemm_rows[] = {
     small_row<block_tiling<float,  32, 32, 32,     4, 4,  4, 4, 2>>(),
     small_row<block_tiling<double, 16, 16, 32,     2, 2,  4, 4, 2>>(),
     // Of a persistent_tiling:          warps  bk  thread  stages, blocks on a multiprocessor, groups
-    persistent_row<persistent_tiling<float,  2, 4,  8,  16, 8,  6, 1>>(),
+    persistent_row<persistent_tiling<float,  4, 2,  8,  8, 16,  6, 1>>(),
     persistent_row<persistent_tiling<float,  2, 2,  8,  16, 8,  4, 2>>(),
     persistent_row<persistent_tiling<float,  1, 2,  8,  16, 8,  5, 4>>(),
-    persistent_row<persistent_tiling<float,  2, 2,  16, 16, 8,  4, 1, 2>>(),
+    persistent_row<persistent_tiling<float,  4, 1,  16, 8, 16,  4, 1, 2>>(),
     persistent_row<persistent_tiling<float,  1, 2,  32, 16, 8,  4, 1, 4>>(),
-    persistent_row<persistent_tiling<float,  1, 2,  16, 16, 8,  4, 2, 2>>(),
+    persistent_row<persistent_tiling<float,  2, 1,  16, 8, 16,  4, 2, 2>>(),
     persistent_row<persistent_tiling<float,  1, 1,  64, 16, 8,  3, 1, 8>>(),
     persistent_row<persistent_tiling<double, 4, 2,  8,  8, 8,   4, 1>>(),
     persistent_row<persistent_tiling<double, 2, 1,  32, 8, 8,   3, 1, 4>>(),
+    peeled_row<persistent_tiling<float,  4, 2,  8,  8, 16,  6, 1>>(),
+    peeled_row<persistent_tiling<float,  1, 2,  8,  16, 8,  5, 4>>(),
+    peeled_row<persistent_tiling<float,  1, 2,  32, 16, 8,  4, 1, 4>>(),
+    peeled_row<persistent_tiling<float,  2, 1,  16, 8, 16,  4, 2, 2>>(),
+    peeled_row<persistent_tiling<double, 4, 2,  8,  8, 8,   4, 1>>(),
 };
 
 inline constexpr gpu::axpy_row axpy_rows[] = {

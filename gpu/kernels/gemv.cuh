@@ -16,7 +16,7 @@ struct matrix_vector {
   T alpha;
   T const* x;
   std::int64_t ld;
-  bool along_k, vectors;  ///< of X: it can be read 16 bytes at a time, and v where X lies along k
+  bool vectors;  ///< X can be read 16 bytes at a time, and v where X lies along k
   T const* v;
   std::int64_t stride_v;
   T beta;
@@ -72,6 +72,7 @@ __global__ void __launch_bounds__(gemv_threads) gemv_dots(matrix_vector<T> s, in
   constexpr int width = vector_width<T>, warps = gemv_threads / 32;
   __shared__ T of_warp[gemv_rows][warps];
   let_next_kernel_start();
+  wait_for_kernel_before();
   int const lane = static_cast<int>(threadIdx.x) % lanes, step = lanes * width;
   std::int64_t const team = (std::int64_t{blockIdx.x} * gemv_threads + threadIdx.x) / lanes;
   std::int64_t const p0 = blockIdx.y * s.slice, p1 = min(p0 + s.slice, s.k);
@@ -133,6 +134,7 @@ __global__ void __launch_bounds__(gemv_threads) gemv_sums(matrix_vector<T> s, in
   constexpr int width = vector_width<T>;
   __shared__ T sums[gemv_threads][width];  // (threads, elements of y)
   let_next_kernel_start();
+  wait_for_kernel_before();
   int const thread = static_cast<int>(threadIdx.x), column = thread % across, step = gemv_threads / across;
   int const apart = s.vectors ? 1 : across;
   std::int64_t const i = std::int64_t{blockIdx.x} * across * width + column * (s.vectors ? width : 1);
@@ -213,9 +215,9 @@ gpu::k_cut gemv_k_cut(problem const& p) {
   return {.unit = cut.slice < p.k ? "slice" : nullptr, .length = cut.slice, .on_its_side = p.n == 1};
 }
 
-/// m or n is 1.
+/// m or n is 1. `early`: before the kernel before it in the stream ends.
 template <class T>
-void launch_gemv(problem const& p, CUstream_st* stream) {
+void launch_gemv(problem const& p, CUstream_st* stream, bool early) {
   auto const g = operands_of<T>(p);
   bool const column = p.n == 1, along_k = is_along_k(p);
   auto const cut = cut_gemv<T>(column ? p.m : p.n, p.k, along_k);
@@ -226,17 +228,23 @@ void launch_gemv(problem const& p, CUstream_st* stream) {
   s.v = column ? g.b : g.a;
   s.stride_v = column ? (p.trans_b ? 1 : g.ldb) : (p.trans_a ? g.lda : 1);
   s.y = g.c, s.stride_y = column ? g.ldc : 1;
-  s.along_k = along_k, s.vectors = begins_with_vectors<T>(s.x, s.ld);
+  s.vectors = begins_with_vectors<T>(s.x, s.ld);
   if (along_k) s.vectors = s.vectors && s.stride_v == 1 && begins_with_vectors<T>(s.v, 0);
   s.slice = cut.slice;
   workspace<T> const partials(slices == 1 ? 0 : slices * s.length, stream);
   s.partials = partials.data();
-  launch(along_k ? gemv_dots<T> : gemv_sums<T>, dim3(static_cast<unsigned>(cut.blocks), static_cast<unsigned>(slices)),
-         dim3(gemv_threads), 0, stream, s, cut.team);
+  auto const start = early ? launch_after<matrix_vector<T>, int> : launch<matrix_vector<T>, int>;
+  start(along_k ? gemv_dots<T> : gemv_sums<T>, dim3(static_cast<unsigned>(cut.blocks), static_cast<unsigned>(slices)),
+        dim3(gemv_threads), 0, stream, s, cut.team);
   if (slices == 1) return;
   constexpr int lanes = 8;
   launch_after(sum_slices<T, lanes>, dim3(static_cast<unsigned>(tiles(s.length, 32))), dim3(32, lanes), 0, stream, g,
                static_cast<T const*>(s.partials), static_cast<int>(slices));
+}
+
+template <class T>
+void launch_gemv(problem const& p, CUstream_st* stream) {
+  launch_gemv<T>(p, stream, false);
 }
 
 }  // namespace TANDEM_KERNEL_NAMESPACE

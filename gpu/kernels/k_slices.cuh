@@ -48,6 +48,7 @@ __device__ __forceinline__ void multiply_slice(sliced_product<typename Tiling::e
   using T = typename Tiling::element;
   auto const& g = s.g;
   let_next_kernel_start();
+  wait_for_kernel_before();
   std::int64_t const p0 = blockIdx.z * s.slice, p1 = min(p0 + s.slice, g.k);
   std::int64_t const j0 = std::int64_t{blockIdx.x} * Tiling::bn;
   for (std::int64_t tile = blockIdx.y; tile < tiles(g.m, Tiling::bm); tile += gridDim.y) {
@@ -85,9 +86,10 @@ __global__ void __launch_bounds__(32 * lanes) sum_slices(gemm_operands<T> g, T c
   write_result(g.c[at / g.n * g.ldc + at % g.n], g.alpha, sum, g.beta);
 }
 
-/// Runs `kernel`, which is multiply_slice of the operands, and adds up.
+/// Runs the kernel of the transposes, which is multiply_slice of the operands, and adds up. `early`: before the kernel
+/// before it in the stream ends.
 template <class Tiling>
-void launch_sliced(problem const& p, bool on_its_side, CUstream_st* stream,
+void launch_sliced(problem const& p, bool on_its_side, CUstream_st* stream, bool early,
                    void (*nn)(sliced_product<typename Tiling::element>),
                    void (*nt)(sliced_product<typename Tiling::element>),
                    void (*tn)(sliced_product<typename Tiling::element>),
@@ -110,8 +112,9 @@ void launch_sliced(problem const& p, bool on_its_side, CUstream_st* stream,
   s.partials = partials.data();
   auto grid = tile_grid(s.g.m, s.g.n, Tiling::bm, Tiling::bn);
   grid.z = static_cast<unsigned>(slices);
-  launch(by_transposes(trans_a, trans_b, nn, nt, tn, tt), grid, dim3(Tiling::threads),
-         Tiling::shared_bytes(trans_a, trans_b), stream, s);
+  auto const start = early ? launch_after<sliced_product<T>> : launch<sliced_product<T>>;
+  start(by_transposes(trans_a, trans_b, nn, nt, tn, tt), grid, dim3(Tiling::threads),
+        Tiling::shared_bytes(trans_a, trans_b), stream, s);
   if (slices == 1) return;
   constexpr int lanes = 8;
   launch_after(sum_slices<T, lanes>, dim3(static_cast<unsigned>(tiles(p.m * p.n, 32))), dim3(32, lanes), 0, stream,

@@ -70,15 +70,17 @@ __device__ __forceinline__ void read_line(T (&fragment)[count], T const* line) {
   for (int i = 0; i < count / width; ++i) load_vector(&fragment[i * width], line + i * step);
 }
 
-/// Back along a row and along the next, so that neighbouring multiply-adds share an operand. The other way round is
-/// slower by 1 %: as the compiler then gives out the registers.
+/// Back along a row and along the next, or columns where these are the shorter ones, so that neighbouring multiply-adds
+/// share an operand. The other way round is slower by 1 %: as the compiler then gives out the registers.
 template <class T, int tm, int tn>
 __device__ __forceinline__ void add_outer_product_in_turns(T (&acc)[tm][tn], T const (&a)[tm], T const (&b)[tn]) {
+  constexpr bool rows = tm >= tn;
+  constexpr int turns = rows ? tm : tn, length = rows ? tn : tm;
 #pragma unroll
-  for (int i = 0; i < tm; ++i)
+  for (int turn = 0; turn < turns; ++turn)
 #pragma unroll
-    for (int x = 0; x < tn; ++x) {
-      int const j = i % 2 == 1 ? x : tn - 1 - x;
+    for (int x = 0; x < length; ++x) {
+      int const along = turn % 2 == 1 ? x : length - 1 - x, i = rows ? turn : along, j = rows ? along : turn;
       acc[i][j] = fma(a[i], b[j], acc[i][j]);
     }
 }
@@ -113,8 +115,13 @@ __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* 
   T const* const from_a = smem_a + step * pitch_a + place.row;
   T const* const from_b = smem_b + step * pitch_b + place.col;
   T const *line_a = from_a, *line_b = from_b;
-  read_line<Place::row_step>(a[0], line_a);
-  read_line<Place::col_step>(b[0], line_b);
+  // The longer fragment first, for the sake of the registers again.
+  auto const read_step = [&](int p) {
+    if constexpr (tn > tm) read_line<Place::col_step>(b[p], line_b);
+    read_line<Place::row_step>(a[p], line_a);
+    if constexpr (tn <= tm) read_line<Place::col_step>(b[p], line_b);
+  };
+  read_step(0);
   int stage = 0, free_stage = stages - 1;
 #pragma unroll 1
   for (int chunk = 0; chunk < chunks; ++chunk) {
@@ -133,11 +140,24 @@ __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* 
         line_a = from_a + stage * size_a;
         line_b = from_b + stage * size_b;
       }
-      read_line<Place::row_step>(a[(p + 1) % 2], line_a);
-      read_line<Place::col_step>(b[(p + 1) % 2], line_b);
+      read_step((p + 1) % 2);
       add_outer_product_in_turns(acc, a[p % 2], b[p % 2]);
     }
   }
+}
+
+/// 1, which the compiler does not know. Stored four at a time as they are, accumulators would stand in registers side
+/// by side all along; times this, they need not.
+template <class T>
+__device__ __forceinline__ T times_one(gemm_operands<T> const& g) {
+  return g.k > 0 ? T{1} : T{0};
+}
+template <class T>
+__device__ __forceinline__ void store_scaled(T* to, T const* from, T one) {
+  T vector[vector_width<T>];
+#pragma unroll
+  for (int x = 0; x < vector_width<T>; ++x) vector[x] = one * from[x];
+  store_vector(to, vector);
 }
 
 /// Adds up the groups' sums in shared memory, in the groups' order, and writes the tile of C at (i0, j0) along its
@@ -150,18 +170,12 @@ __device__ __forceinline__ void add_groups(gemm_operands<T> const& g, std::int64
   int const thread = static_cast<int>(threadIdx.x);
   T* const of_group = smem + thread / tiling::group_threads * (tiling::bm * pitch);  // (bm, bn), padded
   __syncthreads();                                                                   // others may still read chunks
-  // Times 1, which the compiler does not know: stored as they are, they would stand in registers side by side all
-  // along.
-  T const one = g.k > 0 ? T{1} : T{0};
+  T const one = times_one(g);
 #pragma unroll
   for (int i = 0; i < tiling::tm; ++i)
 #pragma unroll
-    for (int j = 0; j < tiling::tn; j += width) {
-      T sums[width];
-#pragma unroll
-      for (int x = 0; x < width; ++x) sums[x] = one * acc[i][j + x];
-      store_vector(of_group + place.row_of(i) * pitch + place.col_of(j), sums);
-    }
+    for (int j = 0; j < tiling::tn; j += width)
+      store_scaled(of_group + place.row_of(i) * pitch + place.col_of(j), &acc[i][j], one);
   __syncthreads();
   auto const sum = [&]<int count>(T(&sums)[count], int i, int j) {
     load_vector<count>(sums, smem + i * pitch + j);
@@ -204,22 +218,28 @@ __device__ __forceinline__ void write_along_rows(gemm_operands<T> const& g, std:
   int const warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   T* const of_warp = smem + warp * rows * cols;  // (rows, cols)
   int const row_in_warp = place.row % tiling::wm, col_in_warp = place.col % tiling::wn;
+  std::int64_t const row0 = i0 + place.row - row_in_warp, col0 = j0 + place.col - col_in_warp + lane;
+  int const inside_m = static_cast<int>(min(g.m - row0, std::int64_t{tiling::wm}));
+  int const inside_n = static_cast<int>(min(g.n - col0, std::int64_t{cols}));
+  T const one = times_one(g);
   __syncthreads();
 #pragma unroll
   for (int i = 0; i < tiling::tm; i += width) {
 #pragma unroll
     for (int r = 0; r < width; ++r)
 #pragma unroll
-      for (int j = 0; j < tiling::tn; ++j)
-        of_warp[(row_in_warp + r) * cols + col_in_warp + place.col_of(j) - place.col] = acc[i + r][j];
+      for (int j = 0; j < tiling::tn; j += width)
+        store_scaled(of_warp + (row_in_warp + r) * cols + col_in_warp + place.col_of(j) - place.col, &acc[i + r][j],
+                     one);
     __syncwarp();
-    std::int64_t const row0 = i0 + place.row - row_in_warp + i / width * Place::row_step;
-    std::int64_t const col0 = j0 + place.col - col_in_warp + lane;
+    int const first = i / width * Place::row_step;
+    T* c = g.c + (row0 + first) * g.ldc + col0;
 #pragma unroll 4
-    for (int at = lane; at < rows * cols; at += 32) {
-      std::int64_t const row = row0 + at / cols, col = col0 + at % cols - lane;
-      if (row < g.m && col < g.n) write_result(g.c[row * g.ldc + col], g.alpha, of_warp[at], g.beta);
-    }
+    for (int row = 0; row < rows; ++row, c += g.ldc)
+#pragma unroll
+      for (int col = 0; col < cols; col += 32)
+        if (first + row < inside_m && col < inside_n)
+          write_result(c[col], g.alpha, of_warp[row * cols + lane + col], g.beta);
     __syncwarp();
   }
 }

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <stdexcept>
+
 #include <nlohmann/json.hpp>
 
 namespace tandem::mutants {
@@ -39,9 +42,26 @@ std::string defect_of_witness(subject const& s, harness::candidate const& wrong)
 
 }  // namespace
 
+harness::rung parse_rung(std::string word) {
+  std::ranges::replace(word, '_', ' ');
+  for (std::size_t i = 0; i < harness::rungs; ++i) {
+    auto const r = static_cast<harness::rung>(i);
+    auto const name = to_string(r);
+    if (word == name || word == name.substr(name.find(' ') + 1)) return r;
+  }
+  throw std::runtime_error("there is no rung " + word);
+}
+
 record judge_subject(subject const& s, judging const& how) {
   auto const kernel = load(s.plugin, s.kernel);
-  auto const judged = harness::judge(kernel, options_of(how, s.is_right() || how.all_rungs));
+  harness::judgement judged;
+  if (how.first) {
+    auto alone = how;
+    alone.only = {*how.first};
+    judged = harness::judge(kernel, options_of(alone, false));
+  }
+  if (!how.first || judged.verdict() != harness::verdict::fail)
+    judged = harness::judge(kernel, options_of(how, s.is_right() || how.all_rungs));
   record out;
   out.verdict = to_string(judged.verdict());
   out.error = judged.unavailable;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct judging {
   harness::level level = harness::level::standard;
   std::uint64_t seed = 1;
   std::vector<harness::rung> only = {};
+  /// Climbed before all others, which follow only if it does not fail: whoever fails on one rung fails on the ladder.
+  std::optional<harness::rung> first = {};
   bool all_rungs = false;  ///< judge a wrong kernel to the end of the ladder, not to its first failure
   bool witnesses = true;   ///< run the witnesses of wrong kernels
 };
@@ -35,6 +38,9 @@ struct record {
 
 /// In this process, which loads the plugin: for forked ones.
 record judge_subject(subject const& s, judging const& how);
+
+/// "special_values", as the name stands in the enumeration, or "L6 special values".
+harness::rung parse_rung(std::string word);
 
 /// As JSON, and back.
 std::string to_text(record const& r);

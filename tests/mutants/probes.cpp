@@ -37,17 +37,6 @@ constexpr std::array fixed_set{"gemm.rows_past_edge",
                                "cpu:cpu.avx2.f32.6x16",
                                "smem_tile:simt.smem_tile.f32.16x16x16"};
 
-/// "special_values", as the name stands in the enumeration, or "L6 special values".
-harness::rung parse_rung(std::string word) {
-  std::ranges::replace(word, '_', ' ');
-  for (std::size_t i = 0; i < harness::rungs; ++i) {
-    auto const r = static_cast<harness::rung>(i);
-    auto const name = to_string(r);
-    if (word == name || word == name.substr(name.find(' ') + 1)) return r;
-  }
-  throw std::runtime_error("there is no rung " + word);
-}
-
 /// The path of the harness that this process has loaded.
 bool is_loaded(std::string const& library) {
   auto const path = fs::canonical(library).string();

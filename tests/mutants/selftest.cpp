@@ -10,6 +10,7 @@
 #include <fstream>
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -68,7 +69,8 @@ class durations {
   }
 
   void keep(selftest_result const& r) {
-    for (auto const& t : r.trials) seconds_[t.about->id] = t.result.seconds;
+    for (auto const& t : r.trials)
+      if (t.seed == r.how.seed) seconds_[t.about->id] = t.result.seconds;
     std::ofstream out(file_);
     for (auto const& [id, seconds] : seconds_) out << seconds << ' ' << id << '\n';
   }
@@ -78,27 +80,43 @@ class durations {
   std::map<std::string, double> seconds_;
 };
 
-void judge_all(selftest_result& r, int jobs, fs::path const& folder) {
-  durations known(folder / "durations.txt");
-  for (auto const& s : r.subjects)
-    for (int i = 0; i < r.seeds; ++i) r.trials.push_back({&s, r.how.seed + static_cast<std::uint64_t>(i), {}});
-  std::ranges::stable_sort(r.trials, std::greater(), [&](trial const& t) { return known.of(*t.about); });
+/// Judges trials [begin, end).
+void judge_trials(selftest_result& r, std::size_t begin, std::size_t end, int jobs, durations const& known,
+                  std::map<std::string, tandem::harness::rung> const& caught_by) {
+  auto const trials = std::span(r.trials).subspan(begin, end - begin);
+  std::ranges::stable_sort(trials, std::greater(), [&](trial const& t) { return known.of(*t.about); });
   auto const task = [&](std::size_t i) {
+    auto const& t = trials[i];
     auto how = r.how;
-    if (r.trials[i].about->is_right()) how.level = r.right_level;
-    how.seed = r.trials[i].seed;
+    if (t.about->is_right()) how.level = r.right_level;
+    how.seed = t.seed;
     how.witnesses = how.seed == r.how.seed;  // they have seeds of their own
-    return to_text(judge_subject(*r.trials[i].about, how));
+    if (auto const rung = caught_by.find(t.about->id); rung != caught_by.end() && !how.all_rungs)
+      how.first = rung->second;
+    return to_text(judge_subject(*t.about, how));
   };
-  std::size_t finished = 0;
+  std::size_t finished = begin;
   auto const done = [&](std::size_t i, outcome const& o) {
-    auto& t = r.trials[i];
+    auto& t = trials[i];
     if (o.error.empty()) t.result = parse_record(o.output);
     if (!o.error.empty()) t.result.verdict = "error", t.result.error = o.error;
     t.result.seconds = o.seconds;
     show_progress(++finished, r.trials.size(), t.about->id);
   };
-  run_in_processes(r.trials.size(), jobs, std::max(limit_of(r.how.level), limit_of(r.right_level)), task, done);
+  run_in_processes(trials.size(), jobs, std::max(limit_of(r.how.level), limit_of(r.right_level)), task, done);
+}
+
+/// The first seed, and then the others, which begin with the rung that caught a wrong kernel with the first.
+void judge_all(selftest_result& r, int jobs, fs::path const& folder) {
+  durations known(folder / "durations.txt");
+  for (int i = 0; i < r.seeds; ++i)
+    for (auto const& s : r.subjects) r.trials.push_back({&s, r.how.seed + static_cast<std::uint64_t>(i), {}});
+  std::map<std::string, tandem::harness::rung> caught_by;
+  judge_trials(r, 0, r.subjects.size(), jobs, known, caught_by);
+  for (auto const& t : std::span(r.trials).first(r.subjects.size()))
+    if (!t.about->is_right() && !t.result.failed.empty())
+      caught_by.emplace(t.about->id, parse_rung(t.result.failed.front()));
+  judge_trials(r, r.subjects.size(), r.trials.size(), jobs, known, caught_by);
   known.keep(r);
   set_skipped_apart(r);
 }

@@ -100,6 +100,10 @@ std::vector<problem> sample(tandem::kernel const& row) {
     all.push_back({2503, 2501, 400, false, false, 2});
     all.push_back({2304, 2304, 1000, false, false, 0, 1, 1});
   }
+  if (row.technique() == "peeled") {  // both strips, and a wide one
+    all.push_back({1409, 3077, 161, false, true, 1});
+    all.push_back({1408 + 50, 3072, 161, true, false, 0, 1, 2});
+  }
   for (bool const trans : {false, true}) {
     all.push_back({1, 1030, 700, trans, trans, 1});
     all.push_back({1030, 1, 700, trans, !trans, 0, 1, 2});

@@ -153,6 +153,22 @@ inline std::vector<shape> copied_shapes(tandem::kernel const& row) {
           {1000, 1536, 1000, false, false, 2, -0.5, 0}};
 }
 
+/// Where a peeled row leaves rows, columns or both to kernels for strips: its tiles fill whole rounds, and one more
+/// would take longer than the strips. With bk = 32, which shares the steps of a last round, only a strip of one row
+/// pays here.
+inline std::vector<shape> peeled_shapes(tandem::kernel const& row) {
+  if (row.technique() != "peeled") return {};
+  std::int64_t const m = 1408, n = row.dtype == tandem::dtype::f64 ? 1536 : 3072, k = 161;
+  if (row.plan({}).levels.front().k == 32)
+    return {{m + 1, n, k, false, false, 1, 0, 0},
+            {m, n + 1, k, true, false, -0.75, 1, 1},
+            {m + 1, n + 1, k, false, true, 2, -0.5, 0}};
+  return {{m + 1, n + 5, k, false, false, 1, 0, 0},
+          {m + 13, n, k, true, false, -0.75, 1, 1},
+          {m, n + 29, k, false, true, 2, -0.5, 0},
+          {m + 50, n, k, true, true, 1, 1, 3}};
+}
+
 /// Small shapes, and every edge of the row's block - 1, 0, + 1, with all transposes and a few alphas and betas.
 inline std::vector<shape> odd_shapes(tandem::kernel const& row) {
   auto const block = row.plan({}).levels.front();

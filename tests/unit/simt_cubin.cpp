@@ -83,7 +83,7 @@ constexpr machine_access shared_store(int bits) { return {opcode::shared_store, 
 // rank_k one over rows of C.
 bool has_other_loops(std::string_view kernel) {
   constexpr std::string_view names[] = {"split_k",   "stream_k",   "skinny", "small", "maxas_64",
-                                        "maxas_256", "persistent", "gemv",   "rank_k"};
+                                        "maxas_256", "persistent", "peeled", "gemv",  "rank_k"};
   return std::ranges::any_of(names, [&](std::string_view name) { return kernel.starts_with(name); });
 }
 

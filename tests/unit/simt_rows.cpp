@@ -108,7 +108,7 @@ TEST_CASE("persistent copies operands that it could bring in one by one only, wh
   auto const& table = tandem::simt::plain_rows();
   for (int i = 0; i < table.gemm_count; ++i) {
     auto const& row = table.gemm[i];
-    CHECK((row.copies != nullptr) == (std::string_view(row.technique) == "persistent"));
+    CHECK((row.copies != nullptr) == (std::string_view(row.technique) == "persistent" || row.inside != nullptr));
     if (row.copies == nullptr) continue;
     alignas(16) static char const operand[16] = {};
     auto const copies = [&](shape const& s) {
@@ -132,6 +132,47 @@ TEST_CASE("persistent copies operands that it could bring in one by one only, wh
     CHECK(copies({300, 300, 300}) == "");
     if (!f64) CHECK(copies({1000, 1536, 1000, false, false, 1, 0, 0}) == (widest ? "" : "A"));
   }
+}
+
+TEST_CASE("peeled leaves what its tiles would hang over with to thin kernels, where that takes less time") {
+  auto const& table = tandem::simt::plain_rows();
+  for (int i = 0; i < table.gemm_count; ++i) {
+    auto const& row = table.gemm[i];
+    CHECK((row.inside != nullptr) == (std::string_view(row.technique) == "peeled"));
+    if (row.inside == nullptr) continue;
+    CAPTURE(row.tiling.bn);
+    CAPTURE(row.tiling.bk);
+    auto const inside = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+      tandem::problem p;
+      p.dtype = row.dtype, p.m = m, p.n = n, p.k = k, p.lda = k, p.ldb = p.ldc = n;
+      auto const extent = row.inside(p);
+      return std::pair(extent.m, extent.n);
+    };
+    CHECK(inside(4097, 4097, 4097) == std::pair<std::int64_t, std::int64_t>(4096, 4096));
+    CHECK(inside(4096, 4104, 4096) == std::pair<std::int64_t, std::int64_t>(4096, 4096));
+    CHECK(inside(2112, 4096, 4096).second == 4096);
+    CHECK(inside(4096, 4096, 4096) == std::pair<std::int64_t, std::int64_t>(4096, 4096));
+    CHECK(inside(4095, 4192, 4096) == std::pair<std::int64_t, std::int64_t>(4095, 4192));
+    CHECK(inside(129, 257, 100) == std::pair<std::int64_t, std::int64_t>(129, 257));
+    CHECK(inside(5, 3, 100000) == std::pair<std::int64_t, std::int64_t>(5, 3));
+    CHECK(inside(0, 257, 0) == std::pair<std::int64_t, std::int64_t>(0, 257));
+  }
+}
+
+TEST_CASE("peeled is right where it leaves strips to other kernels") {
+  std::size_t rows = 0;  // they are large: each row gets one of them
+  for (auto const& row : tandem::simt::descriptor().kernels) {
+    if (!row.run || row.technique() != "peeled") continue;
+    auto const shapes = peeled_shapes(row);
+    auto const& s = shapes[rows++ % shapes.size()];
+    CAPTURE(row.name);
+    CAPTURE(describe(s));
+    tandem::problem p;
+    p.dtype = row.dtype, p.m = s.m, p.n = s.n, p.k = s.k, p.lda = s.k, p.ldb = p.ldc = s.n;
+    CHECK(row.plan(p).levels.front().name == "strip");
+    CHECK(run_and_compare(row, s) == 0);
+  }
+  CHECK(rows == 5);
 }
 
 TEST_CASE("operands that no texture takes are refused, with their sizes") {

@@ -194,7 +194,7 @@ TEST_CASE("a file that does not fit is ignored, with the reason") {
   CHECK(gpu::read_tuning(f / ".", here).ignored == "cannot be read");
   std::ofstream(path) << "{ \"format\": 1,";
   CHECK(gpu::read_tuning(path, here).ignored.starts_with("not a tuning file: "));
-  CHECK(reason([](auto& j) { j["format"] = 2; }) == "of format 2; this library reads 1");
+  CHECK(reason([](auto& j) { j["format"] = 1; }) == "of format 1; this library reads 2");
   CHECK(reason([](auto& j) { j["device"] = "NVIDIA A100, compute capability 8.0"; }) ==
         "for NVIDIA A100, compute capability 8.0 with 132 multiprocessors; this is NVIDIA H200, compute capability 9.0 "
         "with 132");
