@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
+#include <span>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -26,7 +28,8 @@ namespace tandem::tools {
 namespace {
 
 struct tune_arguments {
-  std::string measure, fit, table;
+  std::string measure, table;
+  std::vector<std::string> fit;
   std::vector<std::string> shapes;
   bool check = false;
   int held_out = 200;
@@ -140,7 +143,7 @@ bool judge(tune::measurements const& m, char const* set, std::vector<tune::rated
 void write_table(std::vector<tune::fitted_row> const& models, std::string const& device, std::string const& path) {
   std::ofstream file(path);
   file
-      << R"(// The rows' models that the library brings, written by `tandem tune --fit FILE --table THIS`. In the order of row_model's
+      << R"(// The rows' models that the library brings, written by `tandem tune --fit FILES --table THIS`. In the order of row_model's
 // members.
 #include "gpu/model.hpp"
 
@@ -181,7 +184,14 @@ std::string_view built_in_device() {{ return "{}"; }}
 }
 
 int fit(tune_arguments const& o) {
-  auto const m = tune::read_measurements(o.fit);
+  auto m = tune::read_measurements(o.fit.front());
+  for (auto const& file : std::span(o.fit).subspan(1)) {
+    auto more = tune::read_measurements(file);
+    if (more.device != m.device || more.multiprocessors != m.multiprocessors)
+      throw std::runtime_error(fmt::format("{}: of {} with {} multiprocessors; {} is of {} with {}", file, more.device,
+                                           more.multiprocessors, o.fit.front(), m.device, m.multiprocessors));
+    std::ranges::move(more.all, std::back_inserter(m.all));
+  }
   auto const models = tune::fit(m, fitted_rows());
   print_models(models);
   auto const rows = tune::rated(fitted_rows(), models, m.multiprocessors);
@@ -255,7 +265,8 @@ action add_tune(CLI::App& app) {
   auto* const measure =
       app.add_option("--measure", o->measure, "only time every GPU kernel on all shapes, and write this file (JSON)");
   app.add_option("--shapes", o->shapes, "the shapes of these files instead")->delimiter(',')->needs(measure);
-  auto* const fit = app.add_option("--fit", o->fit, "only fit the models to such a file and judge them; needs no GPU")
+  auto* const fit = app.add_option("--fit", o->fit, "only fit the models to such files and judge them; needs no GPU")
+                        ->delimiter(',')
                         ->excludes(measure);
   app.add_option("--table", o->table, "write the models there, as gpu/built_in_models.cpp has them")->needs(fit);
   app.add_flag("--check", o->check, "only judge the present choice, on shapes that no model was fitted to")

@@ -112,6 +112,9 @@ timing const* find(measurement const& m, std::string const& row) {
   return nullptr;
 }
 
+// The others judge the fit.
+bool is_fitted(measurement const& m) { return m.shape.set != "held_out"; }
+
 timing const* best_of(measurement const& m) {
   timing const* best = nullptr;
   for (auto const& t : m.timings)
@@ -130,7 +133,7 @@ class choice_loss {
   choice_loss(measurements const& m, dtype type, std::vector<subject> const& subjects) : subjects_(&subjects) {
     for (auto const& each : m.all) {
       auto const* const best = best_of(each);
-      if (each.shape.set != "calibration" || each.shape.p.dtype != type || best == nullptr) continue;
+      if (!is_fitted(each) || each.shape.p.dtype != type || best == nullptr) continue;
       problems_.push_back(place(each.shape));
       auto& regrets = regrets_.emplace_back();
       for (auto const& s : subjects) {
@@ -212,7 +215,7 @@ std::vector<fitted_row> fit(measurements const& m, std::vector<gpu::gemm_row con
       for (auto const& each : m.all) {
         auto const* const best = best_of(each);
         auto const* const t = find(each, gpu::row_name(*row));
-        if (each.shape.set != "calibration" || best == nullptr || t == nullptr || !t->is_median()) continue;
+        if (!is_fitted(each) || best == nullptr || t == nullptr || !t->is_median()) continue;
         s.samples.push_back(
             {place(each.shape), std::log(*t->microseconds), weight_of(*t->microseconds / *best->microseconds)});
       }
