@@ -76,7 +76,7 @@ void launch_strip(problem const& p, CUstream_st* stream) {
     launch_skinny<block_tiling<float, 8, 128, 64, 4, 8, 8, 3, 2>>(p, stream, true);
   else if (thin <= 16)
     launch_skinny<std::conditional_t<single, block_tiling<float, 16, 128, 64, 8, 8, 8, 2, 2>,
-                                     block_tiling<double, 16, 64, 32, 4, 4, 4, 3, 2>>>(p, stream);
+                                     block_tiling<double, 16, 64, 32, 4, 4, 4, 3, 2>>>(p, stream, true);
   else if (thin <= 32)
     launch_skinny<std::conditional_t<single, block_tiling<float, 32, 128, 32, 4, 8, 1, 2, 4>,
                                      block_tiling<double, 32, 64, 32, 4, 4, 1, 2, 3>>>(p, stream, true);
