@@ -76,6 +76,14 @@ bool has_whole_lines(operands<T> const& o) {
   return o.b_col == 1 && o.b_row * size % line == 0 && reinterpret_cast<std::uintptr_t>(o.b) % line == 0;
 }
 
+/// Whether B, which lies together and comes from a cache, meets so few rows of A that copying it would take a good part
+/// of the time.
+template <class T>
+bool is_soon_done(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr std::int64_t size = sizeof(T), few_tiles = 16;
+  return o.m <= few_tiles * kernel.mr && o.b_row == o.n && o.k * o.n * size <= caches.l3 / 4;
+}
+
 template <class T>
 tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
@@ -95,7 +103,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   }
   if (o.n <= 4 * kernel.nr && (o.a_col == 1 || o.m * size <= 512)) {
     // A narrow C: A is used up as it comes, along its rows or in rows that are short; a block of B fills half of L2.
-    t.b_stays = are_near(caches, o) && has_whole_lines(o);
+    t.b_stays = (are_near(caches, o) || is_soon_done(caches, kernel, o)) && has_whole_lines(o);
     t.pack_b = !t.b_stays;
     t.nc = o.n;
     t.kc = split(o.k, caches.l2 / 2 / (size * padded(kernel, o.n, t.cols)), 8);

@@ -139,6 +139,26 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a B that meets few rows of A is read where it lies, if it lies together and comes from a cache") {
+  cache_sizes const caches{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
+  for (auto const* set : tandem::cpu::instruction_sets()) {
+    INFO(set->technique);
+    auto const& kernel = set->f32;
+    auto const columns = std::min<std::int64_t>(4 * kernel.nr, 64);
+    auto const copies = [&](std::int64_t m, std::int64_t bytes_of_b, std::int64_t padding) {
+      auto o = product<float>(m, columns, bytes_of_b / columns / 4);
+      o.b_row = columns + padding;
+      return tandem::cpu::choose_tiling(caches, kernel, o).pack_b;
+    };
+    CHECK_FALSE(copies(3 * kernel.mr, 8 << 20, 0));
+    CHECK_FALSE(copies(16 * kernel.mr, 8 << 20, 0));
+    CHECK(copies(16 * kernel.mr + 1, 8 << 20, 0));
+    CHECK(copies(3 * kernel.mr, 9 << 20, 0));
+    CHECK(copies(3 * kernel.mr, 8 << 20, 16));  // cache lines, but not next to each other
+    CHECK(copies(3 * kernel.mr, 8 << 20, 1));
+  }
+}
+
 TEST_CASE("a large C of a few terms is computed in wide tiles, unless it goes past the caches") {
   cache_sizes const caches{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
   for (auto const* set : tandem::cpu::instruction_sets()) {
