@@ -8,9 +8,10 @@ if(TANDEM_CUDA STREQUAL "OFF")
   return()
 endif()
 
-# `native` fails where there is no GPU, and wgmma needs the architecture-specific 90a.
+# `native` fails where there is no GPU, and wgmma needs the architecture-specific 90a. Later GPUs compile the code of 90:
+# in that of 75 kernels do not wait for the one before them, which launches from 90 on ask them to.
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-  set(CMAKE_CUDA_ARCHITECTURES "90a-real;75-virtual" CACHE STRING "CUDA architectures")
+  set(CMAKE_CUDA_ARCHITECTURES "90a-real;90-virtual;75-virtual" CACHE STRING "CUDA architectures")
 endif()
 include(CheckLanguage)
 check_language(CUDA)

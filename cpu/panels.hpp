@@ -28,8 +28,8 @@ struct row_tiles {
   std::int64_t count = 1, height = 0, higher = 0;
 };
 
-/// How a product is cut. It depends on the sizes, the layout and the caches alone, so the bits of a product do not
-/// depend on the number of threads.
+/// How a product is cut. kc, and so the bits of a product, depends on the sizes, the layout and the caches alone; what
+/// is packed and how C is stored also on how the operands lie to cache lines.
 struct tiling {
   std::int64_t kc = 0;     ///< terms of one pass over C
   std::int64_t mc = 0;     ///< rows of A that are packed at a time

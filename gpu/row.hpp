@@ -18,8 +18,8 @@ struct tiling {
 
 /// How a row cuts a problem besides its tiling.
 struct k_cut {
-  /// What a block's part of k is called where an element's sum is put together from several blocks'; nullptr where no
-  /// block shares one.
+  /// What a block's part of k is called where an element's sum is put together from several blocks'; "strip" where
+  /// edges of C go to other kernels; nullptr where neither is so.
   char const* unit = nullptr;
   std::int64_t length = 0;   ///< its steps of k; 0: parts of several tiles, each up to all of k
   bool on_its_side = false;  ///< the tiles are bn x bm of C

@@ -143,8 +143,8 @@ bool judge(tune::measurements const& m, char const* set, std::vector<tune::rated
 void write_table(std::vector<tune::fitted_row> const& models, std::string const& device, std::string const& path) {
   std::ofstream file(path);
   file
-      << R"(// The rows' models that the library brings, written by `tandem tune --fit FILES --table THIS`. In the order of row_model's
-// members.
+      << R"(// The rows' models that the library brings, written by `tandem tune --fit FILES --table THIS`. In the order of
+// row_model's members.
 #include "gpu/model.hpp"
 
 namespace tandem::gpu {
@@ -187,9 +187,10 @@ int fit(tune_arguments const& o) {
   auto m = tune::read_measurements(o.fit.front());
   for (auto const& file : std::span(o.fit).subspan(1)) {
     auto more = tune::read_measurements(file);
-    if (more.device != m.device || more.multiprocessors != m.multiprocessors)
-      throw std::runtime_error(fmt::format("{}: of {} with {} multiprocessors; {} is of {} with {}", file, more.device,
-                                           more.multiprocessors, o.fit.front(), m.device, m.multiprocessors));
+    if (more.device != m.device || more.multiprocessors != m.multiprocessors || more.library != m.library)
+      throw std::runtime_error(
+          fmt::format("{}: of {} with {} multiprocessors and Tandem {}; {} is of {} with {} and {}", file, more.device,
+                      more.multiprocessors, more.library, o.fit.front(), m.device, m.multiprocessors, m.library));
     std::ranges::move(more.all, std::back_inserter(m.all));
   }
   auto const models = tune::fit(m, fitted_rows());

@@ -65,7 +65,7 @@ gpu::c_extent peel(problem const& p) {
   return best;
 }
 
-/// A strip of C, `most_peeled` rows or columns at most. Its kernel starts where others are at their last tiles.
+/// A strip of C, `most_peeled` rows or columns at most. Up to 32 its kernel starts before the one before it ends.
 template <class T>
 void launch_strip(problem const& p, CUstream_st* stream) {
   constexpr bool single = sizeof(T) == 4;

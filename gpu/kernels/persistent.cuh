@@ -215,6 +215,7 @@ template <class tiling, class Place, class T>
 __device__ __forceinline__ void write_along_rows(gemm_operands<T> const& g, std::int64_t i0, std::int64_t j0,
                                                  Place const& place, T const (&acc)[tiling::tm][tiling::tn], T* smem) {
   constexpr int width = vector_width<T>, rows = tiling::rows_at_once, cols = tiling::wn;
+  static_assert(cols % 32 == 0 && rows == Place::row_step, "a warp writes whole lines of rows side by side");
   int const warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   T* const of_warp = smem + warp * rows * cols;  // (rows, cols)
   int const row_in_warp = place.row % tiling::wm, col_in_warp = place.col % tiling::wn;

@@ -57,7 +57,8 @@ record judge_subject(subject const& s, judging const& how) {
   harness::judgement judged;
   if (how.first) {
     auto alone = how;
-    alone.only = {*how.first};
+    alone.only = {harness::rung::accumulation};  // from which others have sizes
+    if (*how.first != harness::rung::accumulation) alone.only.push_back(*how.first);
     judged = harness::judge(kernel, options_of(alone, false));
   }
   if (!how.first || judged.verdict() != harness::verdict::fail)

@@ -17,7 +17,8 @@ struct judging {
   harness::level level = harness::level::standard;
   std::uint64_t seed = 1;
   std::vector<harness::rung> only = {};
-  /// Climbed before all others, which follow only if it does not fail: whoever fails on one rung fails on the ladder.
+  /// Climbed, after L7, before all others, which follow only if neither fails. It has the sizes that it would have on
+  /// the ladder; what the rungs before it would leave in the process is missing.
   std::optional<harness::rung> first = {};
   bool all_rungs = false;  ///< judge a wrong kernel to the end of the ladder, not to its first failure
   bool witnesses = true;   ///< run the witnesses of wrong kernels

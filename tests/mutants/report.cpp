@@ -45,8 +45,8 @@ std::string short_name(std::string const& rung) { return rung.substr(0, rung.fin
 std::string table_of_rungs(selftest_result const& r) {
   std::map<std::string, int> first, any, alone;
   for (auto const& t : r.trials) {
-    // With other seeds, the rung that caught a kernel before is tried first.
-    if (!is_wrong(t) || t.result.failed.empty() || t.seed != r.how.seed) continue;
+    // With later seeds the rung that caught a kernel before is tried first, unless all are climbed.
+    if (!is_wrong(t) || t.result.failed.empty() || (!r.how.all_rungs && t.seed != r.how.seed)) continue;
     ++first[t.result.failed.front()];
     for (auto const& rung : t.result.failed) ++any[rung];
     if (t.result.failed.size() == 1) ++alone[t.result.failed.front()];

@@ -154,8 +154,8 @@ inline std::vector<shape> copied_shapes(tandem::kernel const& row) {
 }
 
 /// Where a peeled row leaves rows, columns or both to kernels for strips: its tiles fill whole rounds, and one more
-/// would take longer than the strips. With bk = 32, which shares the steps of a last round, only a strip of one row
-/// pays here.
+/// would take longer than the strips. With bk = 32, which shares the steps of a last round, only a strip of one row or
+/// column pays here. In double also beside tiles whose steps several blocks share.
 inline std::vector<shape> peeled_shapes(tandem::kernel const& row) {
   if (row.technique() != "peeled") return {};
   std::int64_t const m = 1408, n = row.dtype == tandem::dtype::f64 ? 1536 : 3072, k = 161;
@@ -163,10 +163,12 @@ inline std::vector<shape> peeled_shapes(tandem::kernel const& row) {
     return {{m + 1, n, k, false, false, 1, 0, 0},
             {m, n + 1, k, true, false, -0.75, 1, 1},
             {m + 1, n + 1, k, false, true, 2, -0.5, 0}};
-  return {{m + 1, n + 5, k, false, false, 1, 0, 0},
-          {m + 13, n, k, true, false, -0.75, 1, 1},
-          {m, n + 29, k, false, true, 2, -0.5, 0},
-          {m + 50, n, k, true, true, 1, 1, 3}};
+  std::vector<shape> shapes = {{m + 1, n + 5, k, false, false, 1, 0, 0},
+                               {m + 13, n, k, true, false, -0.75, 1, 1},
+                               {m, n + 29, k, false, true, 2, -0.5, 0},
+                               {m + 50, n, k, true, true, 1, 1, 3}};
+  if (row.dtype == tandem::dtype::f64) shapes.push_back({m + 1, 1665, 450, false, false, 1, -0.5, 0});
+  return shapes;
 }
 
 /// Small shapes, and every edge of the row's block - 1, 0, + 1, with all transposes and a few alphas and betas.

@@ -116,6 +116,21 @@ TEST_CASE("an estimate is finite and positive, and no edge makes more work cheap
   }
 }
 
+TEST_CASE("each strip that a row peels off costs what a strip does") {
+  auto const& row = row_named("peeled.f32.128x256x8");
+  gpu::row_model model;
+  gpu::estimator const before(row, model);
+  model.strip += 5;
+  gpu::estimator const after(row, model);
+  auto const more = [&](std::int64_t m, std::int64_t n) {
+    auto const p = plain(m, n, 4096, dtype::f32);
+    return after(p, multiprocessors) - before(p, multiprocessors);
+  };
+  CHECK(more(4097, 4097) == doctest::Approx(10));
+  CHECK(more(4096, 4097) == doctest::Approx(5));
+  CHECK(more(4096, 4096) == 0);
+}
+
 TEST_CASE("what is read element by element costs its factor, in the orientation that it is for") {
   auto const& row = row_named("smem_tile.f32.32x32x32");
   gpu::row_model model;

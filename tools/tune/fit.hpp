@@ -20,7 +20,7 @@ struct fitted_row {
   double large_error = 0;   ///< its 90th percentile
 };
 
-/// By the calibration set. Rows with too few times get no model, and are never taken by themselves.
+/// By all shapes but the held-out ones. Rows with too few times get no model, and are never taken by themselves.
 std::vector<fitted_row> fit(measurements const& m, std::vector<gpu::gemm_row const*> const& rows);
 
 /// What would have been chosen for one shape.
