@@ -18,11 +18,13 @@ constexpr parameter all_parameters[] = {
     {"copy", &row_model::copy, 0, 50},
     {"strip", &row_model::strip, 0, 50},
     {"round", &row_model::round, 0, 50},
+    {"chunk", &row_model::chunk, 0, 2},
     {"along_k_a", &row_model::along_k_a, 0.3, 6},
     {"along_k_b", &row_model::along_k_b, 0.3, 6},
     {"unaligned_a", &row_model::unaligned_a, 0.5, 6},
     {"unaligned_b", &row_model::unaligned_b, 0.5, 6},
-    {"unaligned_c", &row_model::unaligned_c, 0.5, 6},
+    {"write", &row_model::write, 0, 10},
+    {"unaligned_c", &row_model::unaligned_c, 0, 30},
     {"near", &row_model::near, 0.02, 4},
     {"far", &row_model::far, 0.02, 2},
     {"padding", &row_model::padding, 0, 1},
@@ -95,7 +97,7 @@ double estimator::operator()(problem const& p, int multiprocessors) const {
   // Operands that are copied first lie as the kernel likes them.
   auto const copies = row_->copies != nullptr ? row_->copies(tiled) : operand_copies{};
   double const copied = size * ((copies.a ? tiled_m * k : 0) + (copies.b ? k * tiled_n : 0));
-  double factor = is_unaligned(p.c, p.m, p.ldc, bytes_of_element) ? m_.unaligned_c : 1;
+  double factor = 1;
   if (!copies.a)
     factor *= a_[(p.trans_a ? 0 : 2) + (is_unaligned(p.a, p.trans_a ? p.k : p.m, p.lda, bytes_of_element) ? 1 : 0)];
   if (!copies.b)
@@ -118,12 +120,11 @@ double estimator::operator()(problem const& p, int multiprocessors) const {
   // The fewer blocks a multiprocessor has, the less of its rate it reaches.
   double const fill = m_.blocks > 1 ? (std::max(last, 1.0) - 1) / (m_.blocks - 1) : 1;
   double const reached = m_.alone + (1 - m_.alone) * std::min(fill, 1.0);
-  double const multiplying =
-      (rounds * m_.blocks + last / reached) * steps * per_step_ + (rounds + (last > 0 ? 1 : 0)) * m_.round;
+  double const multiplying = (rounds * m_.blocks + last / reached) * steps * per_step_ +
+                             (rounds + (last > 0 ? 1 : 0)) * (m_.round + steps * per_bk_ * m_.chunk);
 
   double const bytes = size * (m * k + k * n + m * n * slices);
-  double const near = std::clamp(2 * near_bytes - bytes, 0.0, bytes);  // a little too much throws all of it out
-  double const moving = near * per_near_byte_ + (bytes - near) * per_far_byte_;
+  double const moving = bytes * per_far_byte_;
 
   double const adding = is_cut ? m_.second + (slices > 1 ? size * m * n * slices * per_near_byte_ : 0) : 0;
   double const copying = copied > 0 ? m_.copy + 2 * copied * per_far_byte_ : 0;
@@ -134,7 +135,9 @@ double estimator::operator()(problem const& p, int multiprocessors) const {
   };
   double const strips =
       (inside.n < p.n ? strip(p.n - inside.n, m) : 0) + (inside.m < p.m ? strip(p.m - inside.m, tiled_n) : 0);
-  return m_.call + adding + copying + strips + factor * overlapped(multiplying, moving);
+  double const writing =
+      size * m * n / far_rate * (is_unaligned(p.c, p.m, p.ldc, bytes_of_element) ? m_.unaligned_c : m_.write);
+  return m_.call + adding + copying + strips + writing + factor * overlapped(multiplying, moving);
 }
 
 }  // namespace tandem::gpu

@@ -23,21 +23,21 @@ struct row_model {
   double copy = 3;         ///< more where operands are copied first
   double strip = 3;        ///< more for each strip of C that has a kernel of its own
   double round = 1;        ///< of a round of blocks besides its multiply-adds
+  double chunk = 0;        ///< likewise of each of its chunks of k, whose operands come from afar
   double along_k_a = 1;    ///< factor on the time of multiplying and moving where A is contiguous in k
   double along_k_b = 1;    ///< likewise B
   double unaligned_a = 1;  ///< where 16-byte copies cannot read A
   double unaligned_b = 1;  ///< likewise B
-  double unaligned_c = 1;  ///< where 16-byte stores cannot write C
-  double near = 1;         ///< rate of operands that fit the L2 cache, as a share of `near_rate`
-  double far = 1;          ///< rate of others, as a share of `far_rate`
+  double write = 0;        ///< of C's bytes at `far_rate`, how much is not hidden behind the rest
+  double unaligned_c = 1;  ///< the same where 16-byte stores cannot write C
+  double near = 1;         ///< rate of what a call leaves in the L2 cache for itself, as a share of `near_rate`
+  double far = 1;          ///< rate of operands, as a share of `far_rate`
   double padding = 0;      ///< how much of a chunk of k counts that k does not fill
 };
 
 /// The units of a row_model's rates, an H200's: multiply-adds of a multiprocessor in a microsecond, and bytes of all.
 constexpr double peak_rate(dtype type) { return type == dtype::f64 ? 127e3 : 253e3; }
 inline constexpr double near_rate = 6e6, far_rate = 4e6;
-/// Bytes that the second-level cache keeps from one call to the next.
-inline constexpr double near_bytes = 40e6;
 
 /// A row_model's numbers by name, with the range that a fit looks at. In the order of the members.
 struct parameter {

@@ -10,9 +10,11 @@ namespace tandem::gpu {
 
 row_table const& device_rows() { return on_device::table; }
 
-cudaError_t find_device_code() {
-  cudaFuncAttributes attributes;
-  return cudaFuncGetAttributes(&attributes, on_device::axpy<float>);
+cudaError_t find_device_code(int& version) {
+  cudaFuncAttributes attributes = {};
+  auto const status = cudaFuncGetAttributes(&attributes, on_device::axpy<float>);
+  version = attributes.ptxVersion;
+  return status;
 }
 
 }  // namespace tandem::gpu

@@ -68,12 +68,9 @@ class stopwatch_run {
 
   void measure(std::vector<tune::shape> const& shapes) {
     if (shapes.empty() || !complete) return;
-    tune::device_clock clock(shapes.front().p.dtype, shapes);
-    tune::stopwatch const time = [&](kernel const& row, tune::shape const& s, int calls) {
-      return clock(row, s, calls);
-    };
     for (std::size_t i = 0; i < shapes.size() && complete; ++i) {
-      into.all.push_back({shapes[i], tune::sweep(shapes[i], rows_, time)});
+      tune::device_clock clock(shapes[i]);
+      into.all.push_back({shapes[i], tune::sweep(shapes[i], rows_, std::ref(clock))});
       if (terminal_)
         fmt::print(stderr, "\r{} {}: {} of {} shapes, {:.0f} s ", shapes[i].set, to_string(shapes[i].p.dtype), i + 1,
                    shapes.size(), elapsed());

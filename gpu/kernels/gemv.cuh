@@ -106,31 +106,51 @@ __global__ void __launch_bounds__(gemv_threads) gemv_dots(matrix_vector<T> s, in
 }
 
 /// A thread's share of the sums of X's elements `apart` elements from each other, from `from` on, `inside` of which are
-/// there, every `step`-th step of k in [p, p1). `vectors`: neighbours, all there, which one access can read.
+/// there, every `step`-th step of k in [p, p1): eight of them under way at once, and of the last ones four, which would
+/// else be waited for one by one. `vectors`: neighbours, all there, which one access can read.
 template <bool vectors, class T>
 __device__ __forceinline__ void add_steps(T (&sum)[vector_width<T>], matrix_vector<T> const& s, T const* from,
                                           int apart, std::int64_t inside, std::int64_t p, std::int64_t p1, int step) {
-  constexpr int width = vector_width<T>;
-#pragma unroll 8
-  for (; p < p1; p += step) {
-    T x[width];
+  constexpr int width = vector_width<T>, at_once = 8, at_end = 4;
+  auto const read = [&](T(&x)[width], T const* line) {
     if constexpr (vectors) {
-      load_vector(x, from);
+      load_vector(x, line);
     } else {
 #pragma unroll
-      for (int e = 0; e < width; ++e) x[e] = e * apart < inside ? from[e * apart] : T{0};
+      for (int e = 0; e < width; ++e) x[e] = e * apart < inside ? line[e * apart] : T{0};
     }
-    T const v = s.v[p * s.stride_v];
+  };
+  std::int64_t const next = step * s.ld;
+  for (; p + (at_once - 1) * step < p1; p += at_once * step)
 #pragma unroll
-    for (int e = 0; e < width; ++e) sum[e] = fma(x[e], v, sum[e]);
-    from += step * s.ld;
+    for (int u = 0; u < at_once; ++u, from += next) {
+      T x[width];
+      read(x, from);
+      T const v = s.v[(p + u * step) * s.stride_v];
+#pragma unroll
+      for (int e = 0; e < width; ++e) sum[e] = fma(x[e], v, sum[e]);
+    }
+  for (; p < p1; p += at_end * step) {
+    T x[at_end][width] = {}, v[at_end] = {};
+#pragma unroll
+    for (int u = 0; u < at_end; ++u, from += next) {
+      if (p + u * step >= p1) continue;
+      read(x[u], from);
+      v[u] = s.v[(p + u * step) * s.stride_v];
+    }
+#pragma unroll
+    for (int u = 0; u < at_end; ++u) {
+      if (p + u * step >= p1) continue;
+#pragma unroll
+      for (int e = 0; e < width; ++e) sum[e] = fma(x[u][e], v[u], sum[e]);
+    }
   }
 }
 
 /// A block has `across` threads along y, each with neighbours if they can be read as a vector, else with every
 /// across-th element, and steps of k for the others; x: y, y: slices.
 template <class T>
-__global__ void __launch_bounds__(gemv_threads) gemv_sums(matrix_vector<T> s, int across) {
+__global__ void __launch_bounds__(gemv_threads, 4) gemv_sums(matrix_vector<T> s, int across) {
   constexpr int width = vector_width<T>;
   __shared__ T sums[gemv_threads][width];  // (threads, elements of y)
   let_next_kernel_start();

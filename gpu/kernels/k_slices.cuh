@@ -69,6 +69,7 @@ __device__ __forceinline__ void multiply_slice(sliced_product<typename Tiling::e
 template <class T, int lanes>
 __global__ void __launch_bounds__(32 * lanes) sum_slices(gemm_operands<T> g, T const* partials, int slices) {
   __shared__ T sums[lanes][32];
+  let_next_kernel_start();
   wait_for_kernel_before();
   int const x = static_cast<int>(threadIdx.x), lane = static_cast<int>(threadIdx.y);
   std::int64_t const elements = g.m * g.n;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gpu/kernels/copy_inside.cuh"
+#include "gpu/kernels/forms.cuh"
 #include "gpu/kernels/operands.cuh"
 #include "gpu/kernels/thread_elements.cuh"
 #include "gpu/kernels/vector.cuh"
@@ -10,8 +11,9 @@
 namespace TANDEM_KERNEL_NAMESPACE {
 
 /// A block of `warps` warps makes bm x bn elements of C at a time from up to bk steps of k. A thread has a vector of a
-/// row; where the block has more threads than a row has vectors, the others have other rows. `blocks` of them are on a
-/// multiprocessor at once, and the grid has as many `rounds` of these at most.
+/// row, or, where C's rows do not begin at multiples of 16 bytes, as many elements, lanes_n from each other, so that
+/// neighbours write neighbours; where the block has more threads than a row has vectors, the others have other rows.
+/// `blocks` of them are on a multiprocessor at once, and the grid has as many `rounds` of these at most.
 template <class T, int bm_, int bn_, int bk_, int warps_, int stages_, int blocks_, int rounds_ = 1>
 struct rank_tiling {
   using element = T;
@@ -53,18 +55,19 @@ __device__ __forceinline__ void copy_thin(T const* operand, std::int64_t ld, std
 }
 
 /// x: columns, y: rows, stepped over.
-template <class Tiling, bool trans_a, bool trans_b>
+template <class Tiling, bool trans_a, bool trans_b, bool vectors_of_c>
 __global__ void __launch_bounds__(Tiling::threads, Tiling::blocks)
-    rank_k(gemm_operands<typename Tiling::element> g, bool vectors_of_a, bool vectors_of_b, bool vectors_of_c) {
+    rank_k(gemm_operands<typename Tiling::element> g, bool vectors_of_a, bool vectors_of_b) {
   using T = typename Tiling::element;
   constexpr int bm = Tiling::bm, bn = Tiling::bn, bk = Tiling::bk, tn = Tiling::tn, threads = Tiling::threads;
   constexpr int stages = Tiling::stages, pitch_a = Tiling::pitch_a, pitch_b = Tiling::pitch_b;
   T* const smem_a = dynamic_shared<T>();             // (stages, bm, bk), padded
   T* const smem_b = smem_a + stages * bm * pitch_a;  // (bk, bn), padded
   int const first = static_cast<int>(threadIdx.x) / Tiling::lanes_n, k = static_cast<int>(g.k);
-  int const col = static_cast<int>(threadIdx.x) % Tiling::lanes_n * tn;
-  std::int64_t const j0 = std::int64_t{blockIdx.x} * bn, left = g.n - j0 - col, tiles_m = tiles(g.m, bm);
-  int const inside = static_cast<int>(min(max(left, std::int64_t{0}), std::int64_t{tn}));
+  int const lane = static_cast<int>(threadIdx.x) % Tiling::lanes_n;
+  int const col = vectors_of_c ? lane * tn : lane;
+  std::int64_t const j0 = std::int64_t{blockIdx.x} * bn, tiles_m = tiles(g.m, bm);
+  int const inside = static_cast<int>(min(g.n - j0, std::int64_t{bn})) - col;
   auto const copy_rows = [&](std::int64_t tile, int stage) {
     if (tile < tiles_m)
       copy_thin<bm, bk, threads>(g.a, g.lda, tile * bm, g.m, k, !trans_a, vectors_of_a,
@@ -79,7 +82,15 @@ __global__ void __launch_bounds__(Tiling::threads, Tiling::blocks)
   __syncthreads();
   T b[bk][tn];  // (bk, tn)
 #pragma unroll
-  for (int p = 0; p < bk; ++p) load_vector(b[p], smem_b + p * pitch_b + col);
+  for (int p = 0; p < bk; ++p) {
+    T const* const line = smem_b + p * pitch_b + col;
+    if constexpr (vectors_of_c) {
+      load_vector(b[p], line);
+    } else {
+#pragma unroll
+      for (int j = 0; j < tn; ++j) b[p][j] = line[j * Tiling::lanes_n];
+    }
+  }
 
   for (int stage = 0;; stage = (stage + 1) % stages) {
     std::int64_t const i0 = tile * bm;
@@ -98,7 +109,14 @@ __global__ void __launch_bounds__(Tiling::threads, Tiling::blocks)
 #pragma unroll
           for (int j = 0; j < tn; ++j) sum[j] = fma(a[q], b[p + q][j], sum[j]);
       }
-      write_results(g.c + (i0 + i) * g.ldc + j0 + col, sum, inside, vectors_of_c, g.alpha, g.beta);
+      T* const c = g.c + (i0 + i) * g.ldc + j0 + col;
+      if constexpr (vectors_of_c) {
+        write_results(c, sum, inside, true, g.alpha, g.beta);
+      } else {
+#pragma unroll
+        for (int j = 0; j < tn; ++j)
+          if (j * Tiling::lanes_n < inside) write_result(c[j * Tiling::lanes_n], g.alpha, sum[j], g.beta);
+      }
     }
     if (tile >= tiles_m) break;
     if constexpr (stages == 1) {
@@ -114,8 +132,6 @@ __global__ void __launch_bounds__(Tiling::threads, Tiling::blocks)
 template <class Tiling>
 void launch_rank_k(problem const& p, CUstream_st* stream) {
   using T = typename Tiling::element;
-  auto const kernel = by_transposes(p.trans_a, p.trans_b, rank_k<Tiling, false, false>, rank_k<Tiling, false, true>,
-                                    rank_k<Tiling, true, false>, rank_k<Tiling, true, true>);
   auto grid = tile_grid(p.m, p.n, Tiling::bm, Tiling::bn);
   // A block fetches its columns of B once.
   std::int64_t const places = dealt_multiprocessors * Tiling::blocks * Tiling::rounds, across = grid.x;
@@ -123,8 +139,11 @@ void launch_rank_k(problem const& p, CUstream_st* stream) {
   // Vectors of A go to neighbours in shared memory only along k, those of B only across it.
   bool const vectors_of_a = !p.trans_a && begins_with_vectors<T>(p.a, p.lda);
   bool const vectors_of_b = !p.trans_b && begins_with_vectors<T>(p.b, p.ldb);
-  launch(kernel, grid, dim3(Tiling::threads), Tiling::shared_bytes, stream, operands_of<T>(p), vectors_of_a,
-         vectors_of_b, begins_with_vectors<T>(p.c, p.ldc));
+  auto const start = [&]<bool trans_a, bool trans_b, bool vectors_of_c>() {
+    launch(rank_k<Tiling, trans_a, trans_b, vectors_of_c>, grid, dim3(Tiling::threads), Tiling::shared_bytes, stream,
+           operands_of<T>(p), vectors_of_a, vectors_of_b);
+  };
+  with_constants(start, p.trans_a, p.trans_b, begins_with_vectors<T>(p.c, p.ldc));
 }
 
 }  // namespace TANDEM_KERNEL_NAMESPACE

@@ -69,6 +69,7 @@ __device__ __forceinline__ stretch find_stretch(shares const& s, int number) {
 template <class T, int bm, int bn, int group>
 __global__ void __launch_bounds__(256) add_parts(gemm_operands<T> g, shares s, T const* parts) {
   constexpr int width = vector_width<T>;
+  let_next_kernel_start();
   wait_for_kernel_before();
   std::int64_t const tile = blockIdx.y;
   std::int64_t const begin = tile * s.chunks, first = begin / s.share, last = (begin + s.chunks - 1) / s.share;

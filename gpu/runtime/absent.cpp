@@ -21,6 +21,7 @@ void refuse_scale(problem const&, CUstream_st*) { refuse(); }
 std::string unavailable() { return "built without CUDA"; }
 std::string device_name() { return {}; }
 int multiprocessors() { return 0; }
+int code_version() { return 0; }
 
 // The rows are listed all the same, by the executor's compilation of the table; nobody gets to launch them.
 row_table const& device_rows() {

@@ -5,7 +5,8 @@
 
 namespace tandem::gpu {
 
-/// cudaSuccess if the library holds code that the current device can run.
-cudaError_t find_device_code();
+/// cudaSuccess if the library holds code that the current device can run; `version` is then the compute capability for
+/// which that was compiled, as 90, and not the device's own.
+cudaError_t find_device_code(int& version);
 
 }  // namespace tandem::gpu

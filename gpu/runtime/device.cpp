@@ -1,6 +1,8 @@
 // The device runtime over CUDA's.
 #include "gpu/runtime/device.hpp"
 
+#include <array>
+#include <atomic>
 #include <utility>
 
 #include <fmt/format.h>
@@ -52,7 +54,7 @@ device_state find_device() {
     cudaGetLastError();  // what went wrong here must not surface in somebody else's call
     return device_state{.unavailable = std::move(reason), .name = {}, .multiprocessors = 0};
   };
-  int driver = 0, runtime = 0, count = 0, device = 0;
+  int driver = 0, runtime = 0, count = 0, device = 0, code = 0;
   if (auto const s = cudaDriverGetVersion(&driver); s != cudaSuccess) return none(error_text(s));
   if (driver == 0) return none("no CUDA driver");
   if (auto const s = cudaRuntimeGetVersion(&runtime); s != cudaSuccess) return none(error_text(s));
@@ -66,7 +68,7 @@ device_state find_device() {
   cudaDeviceProp properties;
   if (auto const s = cudaGetDevice(&device); s != cudaSuccess) return none(error_text(s));
   if (auto const s = cudaGetDeviceProperties(&properties, device); s != cudaSuccess) return none(error_text(s));
-  if (auto const s = find_device_code(); s != cudaSuccess)
+  if (auto const s = find_device_code(code); s != cudaSuccess)
     return none(fmt::format("this build's code does not run on {}, compute capability {}.{}: {}", properties.name,
                             properties.major, properties.minor, error_text(s)));
   return {.unavailable = {},
@@ -104,6 +106,17 @@ void check_earlier_work() {
 std::string unavailable() { return state().unavailable; }
 std::string device_name() { return state().name; }
 int multiprocessors() { return state().multiprocessors; }
+
+int code_version() {
+  static std::array<std::atomic<int>, 64> known = {};  // by device
+  int device = 0, version = 0;
+  if (cudaGetDevice(&device) != cudaSuccess) return 0;
+  auto const slot = static_cast<std::size_t>(device);
+  if (slot < known.size() && (version = known[slot].load(std::memory_order_relaxed)) != 0) return version;
+  if (find_device_code(version) != cudaSuccess) return 0;
+  if (slot < known.size()) known[slot].store(version, std::memory_order_relaxed);
+  return version;
+}
 
 // Destructors drop the status: an error that a kernel left behind comes out of `synchronize`, and they must not throw.
 device_buffer::device_buffer(std::size_t bytes) : size_(bytes) {

@@ -19,6 +19,10 @@ std::string device_name();
 /// The current device's number of multiprocessors; 0 when unavailable.
 int multiprocessors();
 
+/// The compute capability, as 90, for which the code that the current device runs was compiled: kernels find there what
+/// it had, whatever the device itself has. 0 when unavailable.
+int code_version();
+
 /// Device memory, freed with its owner. Throws errc::out_of_memory with the size asked for.
 class device_buffer {
  public:

@@ -9,6 +9,7 @@
 
 #include "gpu/runtime/async.cuh"
 #include "gpu/runtime/check.hpp"
+#include "gpu/runtime/device.hpp"
 #include "gpu/runtime/texture.cuh"
 #include "gpu/runtime/workspace.cuh"
 
@@ -66,7 +67,7 @@ void enqueue(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t dynamic_by
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
   config.attrs = &attribute;
-  config.numAttrs = early ? 1 : 0;
+  config.numAttrs = early && gpu::code_version() >= 90 ? 1 : 0;  // code for earlier devices does not wait
   gpu::check(cudaLaunchKernelEx(&config, kernel, arguments...), describe);
 }
 

@@ -52,8 +52,7 @@ harness::rung parse_rung(std::string word) {
   throw std::runtime_error("there is no rung " + word);
 }
 
-record judge_subject(subject const& s, judging const& how) {
-  auto const kernel = load(s.plugin, s.kernel);
+record judge_kernel(harness::candidate const& kernel, bool is_right, judging const& how) {
   harness::judgement judged;
   if (how.first) {
     auto alone = how;
@@ -62,7 +61,7 @@ record judge_subject(subject const& s, judging const& how) {
     judged = harness::judge(kernel, options_of(alone, false));
   }
   if (!how.first || judged.verdict() != harness::verdict::fail)
-    judged = harness::judge(kernel, options_of(how, s.is_right() || how.all_rungs));
+    judged = harness::judge(kernel, options_of(how, is_right || how.all_rungs));
   record out;
   out.verdict = to_string(judged.verdict());
   out.error = judged.unavailable;
@@ -78,7 +77,13 @@ record judge_subject(subject const& s, judging const& how) {
     if (out.reason.empty()) out.reason = r.summary;
     out.failed.push_back(name);
   }
-  if (how.witnesses && !s.is_right() && judged.unavailable.empty()) out.witness_defect = defect_of_witness(s, kernel);
+  return out;
+}
+
+record judge_subject(subject const& s, judging const& how) {
+  auto const kernel = load(s.plugin, s.kernel);
+  auto out = judge_kernel(kernel, s.is_right(), how);
+  if (how.witnesses && !s.is_right() && out.error.empty()) out.witness_defect = defect_of_witness(s, kernel);
   return out;
 }
 

@@ -37,6 +37,9 @@ struct record {
   double seconds = 0;
 };
 
+/// Without its witness.
+record judge_kernel(harness::candidate const& kernel, bool is_right, judging const& how);
+
 /// In this process, which loads the plugin: for forked ones.
 record judge_subject(subject const& s, judging const& how);
 

@@ -80,7 +80,7 @@ std::string list_of_wrong(selftest_result const& r) {
     std::vector<std::string> parts;
     for (auto const& [rungs, n] : by) parts.push_back(r.seeds > 1 ? fmt::format("{} ({})", rungs, n) : rungs);
     if (missed > 0) parts.push_back(r.seeds > 1 ? fmt::format("MISSED ({})", missed) : "MISSED");
-    out += fmt::format("  {:<40} {:<28} {}\n", s.id, fmt::join(parts, ", "), what);
+    out += fmt::format("  {:<40} {:<28} {}\n", s.id, fmt::format("{}", fmt::join(parts, ", ")), what);
   }
   return out;
 }

@@ -3,14 +3,19 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
+#include "tests/mutants/judging.hpp"
 #include "tests/mutants/report.hpp"
 #include "tests/mutants/table.hpp"
 #include "tests/mutants/workers.hpp"
+#include "tests/unit/harness_kernels.hpp"
 
 namespace {
 
@@ -142,14 +147,19 @@ struct example {
       s.about.what = "What is wrong with it.";
       result.subjects.push_back(s);
     }
-    for (int i = 0; i <= wrong; ++i) {
-      trial t;
-      t.about = &result.subjects[static_cast<std::size_t>(i)];
-      bool const fails = i > missed;
+    judge(1, missed, "L2 exact");
+  }
+
+  /// One seed's trials.
+  void judge(std::uint64_t seed, int missed, char const* caught_by) {
+    for (std::size_t i = 0; i < result.subjects.size(); ++i) {
+      trial t{&result.subjects[i], seed, {}};
+      bool const fails = static_cast<int>(i) > missed;
       t.result.verdict = fails ? "fail" : "pass";
-      if (fails) t.result.failed = {"L2 exact"};
+      if (fails) t.result.failed = {caught_by};
       result.trials.push_back(t);
     }
+    result.seeds = static_cast<int>(seed);
   }
 };
 
@@ -178,6 +188,66 @@ TEST_CASE("one wrong kernel in twenty may pass at standard, none at full") {
   CHECK(passed(one.result));
   one.result.how.level = level::full;
   CHECK_FALSE(passed(one.result));
+}
+
+TEST_CASE("each seed counts by itself, and the table of first rungs counts the first") {
+  example two(10, 0);
+  two.judge(2, 1, "L7 accumulation");
+  auto const text = to_text(two.result);
+  CHECK(text.find("wrong kernels caught: 19 / 20") != std::string::npos);
+  CHECK(text.find("right kernels refused: 0 / 2") != std::string::npos);
+  INFO(text);
+  CHECK(text.find("level standard, right kernels quick; 2 seeds") != std::string::npos);
+  CHECK(text.find("passed, and wrong: kernel 1 (seed 2): What is wrong with it.") != std::string::npos);
+  CHECK(text.find("kernel 1                                 L2 (1), MISSED (1)") != std::string::npos);
+  CHECK(text.find("kernel 2                                 L2 (1), L7 (1)") != std::string::npos);
+  CHECK(text.find("L2 exact                         10") != std::string::npos);
+  CHECK(text.find("L7 accumulation  ") == std::string::npos);
+}
+
+namespace {
+
+using tandem::harness::rung;
+
+/// A kernel that takes beta for 0.
+tandem::harness::candidate deaf_to_beta() {
+  return tandem::harness::candidate_of(
+      harness_test::make_kernel<float>("test.deaf_to_beta", [](harness_test::element_access<float> x) {
+        x.p.beta = 0;
+        harness_test::multiply(x);
+      }));
+}
+
+/// The rungs that came to a verdict.
+std::vector<std::string> climbed(record const& r) {
+  auto all = r.failed;
+  all.insert(all.end(), r.passed.begin(), r.passed.end());
+  std::ranges::sort(all);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("with a rung to begin with, a kernel that fails there meets it and L7, and no other") {
+  auto const r =
+      judge_kernel(deaf_to_beta(), false, {.level = tandem::harness::level::quick, .first = rung::interface});
+  CHECK(r.verdict == "fail");
+  CHECK(r.failed == std::vector<std::string>{"L0 interface"});
+  for (auto const& name : climbed(r)) CHECK((name == "L0 interface" || name == "L7 accumulation"));
+}
+
+TEST_CASE("a kernel that passes the rung to begin with climbs the whole ladder") {
+  auto const r = judge_kernel(deaf_to_beta(), false, {.level = tandem::harness::level::quick, .first = rung::grade});
+  CHECK(r.verdict == "fail");
+  CHECK(r.failed.front() == "L0 interface");
+}
+
+TEST_CASE("a right kernel that fails nowhere climbs all of it") {
+  auto const r = judge_kernel(tandem::harness::candidate_of(harness_test::naive<float>()), true,
+                              {.level = tandem::harness::level::quick});
+  CHECK(r.verdict == "pass");
+  CHECK(r.failed.empty());
+  CHECK(climbed(r).size() >= 8);
 }
 
 TEST_CASE("a right kernel that is refused fails the selftest, and so does one that could not be judged") {

@@ -71,7 +71,9 @@ void operand_ring::fill_host(std::vector<std::int64_t> const& counts, dtype type
 void operand_ring::fill_device(std::vector<std::int64_t> const& counts, dtype type) {
   device_ = gpu::device_buffer(bytes());
   for (std::size_t i = 0; i < counts.size(); ++i) fill_normal(data(0, i), type, counts[i], i << 48);
-  for (std::size_t set = 1; set < sets_; ++set) copy_on_device(data(set, 0), data(0, 0), stride_);
+  // In ever longer pieces: small operands have a hundred thousand sets.
+  for (std::size_t there = 1; there < sets_; there *= 2)
+    copy_on_device(data(there, 0), data(0, 0), std::min(there, sets_ - there) * stride_);
   gpu::synchronize();
 }
 

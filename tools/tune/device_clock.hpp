@@ -1,26 +1,28 @@
 // Calls on device memory, timed by events.
 #pragma once
 
-#include <vector>
-
 #include "gpu/runtime/device.hpp"
+#include "tools/bench/operands.hpp"
 #include "tools/tune/shapes.hpp"
 
 namespace tandem::tune {
 
-/// Operands for shapes of one type: every shape's lie at the same place, one operand after the other, full of random
-/// normals; C has memory of its own, so that no product becomes an operand.
+/// Times calls on a shape, each on the next operands of a ring, so that none finds in the second-level cache what an
+/// earlier one read.
 class device_clock {
  public:
-  /// Memory for the largest of the shapes. Throws errc::out_of_memory.
-  device_clock(dtype type, std::vector<shape> const& shapes);
+  /// Throws errc::out_of_memory.
+  explicit device_clock(shape const& s);
 
-  /// Microseconds of one of so many calls in a row, hot, one after the other without a pause; another call is under way
-  /// when the clock starts. Of a single call: with its launch.
-  double operator()(kernel const& row, shape const& s, int calls);
+  /// Microseconds of one of so many calls in a row, one after the other without a pause; another call is under way when
+  /// the clock starts. Of a single call: with its launch.
+  double operator()(kernel const& row, int calls);
 
  private:
-  gpu::device_buffer inputs_, outputs_;
+  void run(kernel const& row);
+
+  shape const& shape_;
+  bench::operand_ring operands_;
   gpu::stream stream_;
   gpu::event start_, stop_;
 };

@@ -191,7 +191,7 @@ void choose_better(measurements const& m, dtype type, std::vector<subject> const
   constexpr double own_fit = 0.1;  // how much a row's own error counts beside the choices
   choice_loss choice(m, type, subjects);
   for (std::size_t r = 0; r < subjects.size(); ++r) choice.set(r, models[r]);
-  for (int pass = 0; pass < 2; ++pass)
+  for (int pass = 0; pass < 4; ++pass)
     for (std::size_t r = 0; r < subjects.size(); ++r) {
       models[r] = search(models[r], 0.02, [&](gpu::row_model const& tried) {
                     choice.set(r, tried);

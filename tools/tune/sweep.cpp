@@ -21,7 +21,7 @@ double median(std::vector<double> samples) {
 
 class candidate {
  public:
-  candidate(kernel const& row, shape const& s, stopwatch const& time) : row_(&row), shape_(&s), time_(&time) {}
+  candidate(kernel const& row, stopwatch const& time) : row_(&row), time_(&time) {}
 
   /// One call; where it looks hopeless, another, since the first may have waited for its code or its workspace.
   double first_call(double best) {
@@ -39,10 +39,9 @@ class candidate {
   timing report() const { return {row_->name, has_samples() ? result() : once_, !has_samples(), {}}; }
 
  private:
-  double time(int calls) const { return (*time_)(*row_, *shape_, calls); }
+  double time(int calls) const { return (*time_)(*row_, calls); }
 
   kernel const* row_;
-  shape const* shape_;
   stopwatch const* time_;
   double once_ = 0;
   std::vector<double> samples_;
@@ -76,7 +75,7 @@ std::vector<timing> sweep(shape const& s, std::vector<kernel const*> const& rows
       timings.push_back({row->name, {}, false, fmt::format("estimated at {:.3g} us", cost)});
       continue;
     }
-    candidate c(*row, s, time);
+    candidate c(*row, time);
     try {
       double const once = c.first_call(best);
       if (once <= hopeless_time * best) {

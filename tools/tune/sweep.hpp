@@ -8,8 +8,8 @@
 
 namespace tandem::tune {
 
-/// Times `calls` calls of the row on a shape; microseconds of one.
-using stopwatch = std::function<double(kernel const& row, shape const& s, int calls)>;
+/// Times `calls` calls of the row on the shape; microseconds of one.
+using stopwatch = std::function<double(kernel const& row, int calls)>;
 
 /// The rows of the shape's type, the cheapest by their own estimate first, those without one after them. A row whose
 /// estimate is over 20 times the lowest is not called; one that takes over 8 times the best so far, twice, is given
