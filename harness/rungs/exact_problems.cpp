@@ -33,6 +33,8 @@ struct amounts {
   double first_cut_flops = 1e7;         // of the sizes at which a tiling first cuts
   double thin_flops = 6e5;              // of one dimension long
   std::int64_t longest = 4097;
+  std::int64_t longest_line = 5003;  // of a problem one of whose sizes is 1
+  int line_passes = 1;
   int sequences = 5;   // of each kind
   int fresh = 1;       // processes whose first calls are looked at
   int addresses = 32;  // problems with the address code
@@ -55,6 +57,8 @@ amounts amounts_of(level l) {
   out.edge_flops = 5e6;
   out.first_cut_flops = 1e8;
   out.thin_flops = 2e6;
+  out.longest_line = 100003;
+  out.line_passes = 2;
   out.sequences = 40;
   out.fresh = 3;
   out.addresses = 256;
@@ -74,6 +78,8 @@ amounts amounts_of(level l) {
   out.first_cut_flops = 5e8;
   out.thin_flops = 5e6;
   out.longest = 16385;
+  out.longest_line = 1000003;
+  out.line_passes = 8;
   out.sequences = 400;
   out.fresh = 8;
   out.addresses = 4096;
@@ -116,6 +122,7 @@ class maker : exact::choices {
       if (amounts_.thread_passes > 1) add_many_threads();
     }
     for (int i = 0; i < amounts_.shared_passes; ++i) add_b_is_a();
+    for (int i = 0; i < amounts_.line_passes; ++i) add_lines();
     // In no order, so that every kind of failure shows early and calls of all kinds follow one another.
     shuffle_from(small);
     for (auto const& s : amounts_.large) add_large(s, false);
@@ -211,6 +218,25 @@ class maker : exact::choices {
       all.insert(all.end(), {power - 1, power, power + 1});
     for (auto const size : all)
       for (std::size_t d = 0; d < 3; ++d) add_alone(drawn(with_neighbours(d, size, amounts_.thin_flops), "long"));
+  }
+
+  /// One size long and another 1: matrices and vectors, dot and outer products, for which libraries have paths of their
+  /// own, and other limits.
+  void add_lines() {
+    for (std::int64_t const length :
+         {255,  511,   1000,  1023,  1024,  1025,  2049,  4095,   4096,   4097,   5003,   8191,   8192,
+          8193, 10007, 16384, 16387, 32771, 65536, 65537, 100003, 131075, 262147, 524309, 1000003}) {
+      if (length > amounts_.longest_line) continue;
+      auto const room = static_cast<std::int64_t>(amounts_.thin_flops / 2 / static_cast<double>(length));
+      for (std::size_t long_one = 0; long_one < 3; ++long_one)
+        for (std::size_t single = 0; single < 3; ++single) {
+          if (single == long_one) continue;
+          sizes s{};
+          s[long_one] = length, s[single] = 1;
+          s[3 - long_one - single] = between(1, std::clamp<std::int64_t>(room, 1, 700));
+          add_alone(drawn(s, "line"));
+        }
+    }
   }
 
   void add_k_blocks() {

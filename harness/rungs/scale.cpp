@@ -207,6 +207,14 @@ class scale_rung {
     }
     if (quick()) return;
     check(sized(2999, 2801, 17, 2));
+    // A matrix and one vector, or two, and an outer product, both sides past what usual limits tell apart.
+    for (int const form : {0, 5})
+      for (auto const& s : {product_size{1, 6007, 5011}, product_size{6011, 1, 5003}, product_size{2, 4507, 4019},
+                            product_size{3011, 2003, 1}}) {
+        auto t = sized(s[0], s[1], s[2], form);
+        if (form != 0) t.alpha = -2;
+        check(t);
+      }
     // What a fast kernel takes for a product that is worth another algorithm. Integers are small, so that fewer digits
     // do for them: a permutation must bring every digit of the other operand.
     double const share = std::min(2.3e9, x_.kernel().flop_budget / 4);

@@ -108,6 +108,14 @@ void column_missing_from_1000(operands<double> const& x) {
   multiply_rows(y, y.rows_of_a());
 }
 
+/// With sizes smaller by so much.
+template <class T>
+void cut_short(operands<T> const& x, index n, index k) {
+  auto y = x;
+  y.p.n -= n, y.p.k -= k;
+  multiply_rows(y, y.rows_of_a());
+}
+
 }  // namespace
 
 collection contents() {
@@ -125,6 +133,17 @@ collection contents() {
                      [](auto const& x) { column_on_stack(x); });
   all.wrong_for_both("rows_by_float", "multiplies A's row by its leading dimension in f32", "nn:5x3x4:lda=16777219",
                      [](auto const& x) { rows_by_float(x); });
+  all.wrong_for_both("long_row_short_of_a_column", "leaves the last column out where C is a row of 4096 and more",
+                     "nn:1x5003x7", [](auto const& x) { cut_short(x, x.p.m == 1 && x.p.n >= 4096 ? 1 : 0, 0); });
+  all.wrong_for_both("long_vector_short_of_steps",
+                     "leaves the last eight steps of k out of a vector times a matrix whose sides pass 4096",
+                     "nn:1x6007x5011",
+                     [](auto const& x) { cut_short(x, 0, x.p.m == 1 && std::min(x.p.n, x.p.k) > 4096 ? 8 : 0); });
+  all.wrong_for_both("large_outer_product", "takes the sign of an outer product's alpha away where m and n pass 1000",
+                     "nn:3011x2003x1:alpha=-1", [](auto const& x) {
+                       bool const large = x.p.k == 1 && std::min(x.p.m, x.p.n) > 1000;
+                       with_scalars(x, large ? std::abs(x.p.alpha) : x.p.alpha, x.p.beta);
+                     });
   // With the budget that a library's own row would have.
   all.wrong<float>("tf32_from_1000", "uses TF32 for A where m, n and k are 1000 and more",
                    "nn:1001x1003x1009:fill=permutation_b", [](auto const& x) { tf32_from_1000(x); })
