@@ -26,8 +26,11 @@ span_of share(std::int64_t size, std::int64_t index, std::int64_t count, std::in
 template <class T>
 class product {
  public:
-  product(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, int threads)
-      : kernel_(kernel), o_(o), t_(t), grid_(choose_grid(kernel, o, t, threads)) {}
+  product(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, execution const& e)
+      : kernel_(kernel), o_(o), t_(t), grid_(choose_grid(kernel, o, t, offered_threads(e), e.reproducible)) {
+    std::int64_t const panels = ceil_div(o.k, t.kc);
+    apart_ = e.reproducible ? t.kc : ceil_div(panels, grid_.terms) * t.kc;
+  }
 
   void operator()() {
     // Everything that can fail happens before C is touched.
@@ -54,15 +57,15 @@ class product {
     multiply_panels(kernel_, o_, t_, rows_of(part), cols_of(part), {0, o_.k}, packed_a(part), packed_b(part));
   }
 
-  // The sums of each panel of k lie apart until all are there, and are then added to C in the order of the panels, as
-  // one thread would have done: the bits are the same.
+  // The sums of each panel of k lie apart until all are there, and are then added to C in the order of the panels. Where
+  // a panel has kc terms, one thread would have done the same: the bits are equal.
   void plan_sums() {
-    panels_ = ceil_div(o_.k, t_.kc);
+    panels_ = ceil_div(o_.k, apart_);
     if (grid_.terms == 1) return;
     constexpr std::int64_t most = std::int64_t{2} << 20;  // bytes, which stay in a cache until they are added
     sums_size_ = o_.m * o_.n;
-    panels_at_once_ =
-        std::clamp<std::int64_t>(most / (sums_size_ * static_cast<std::int64_t>(sizeof(T))), grid_.terms, panels_);
+    std::int64_t const kept = most / (sums_size_ * static_cast<std::int64_t>(sizeof(T)));
+    panels_at_once_ = std::min(std::max<std::int64_t>(kept, grid_.terms), panels_);
   }
 
   void sum_apart(int part) const {
@@ -72,8 +75,8 @@ class product {
     auto const mine = share(now, part % grid_.terms, grid_.terms, 1);
     for (auto i = mine.first; i < mine.last; ++i) {
       o.c = sums_ + i * sums_size_;
-      auto const p0 = (first_ + i) * t_.kc;
-      multiply_panels(kernel_, o, t_, rows_of(part), cols_of(part), {p0, std::min(p0 + t_.kc, o.k)}, packed_a(part),
+      auto const p0 = (first_ + i) * apart_;
+      multiply_panels(kernel_, o, t_, rows_of(part), cols_of(part), {p0, std::min(p0 + apart_, o.k)}, packed_a(part),
                       packed_b(part));
     }
   }
@@ -92,6 +95,7 @@ class product {
   tiling t_;
   grid grid_;
   std::int64_t a_size_ = 0, b_size_ = 0;
+  std::int64_t apart_ = 0;  // terms of a panel
   std::int64_t panels_ = 0, panels_at_once_ = 0, sums_size_ = 0;
   std::int64_t first_ = 0;  // of the panels summed apart at present
   T* packed_ = nullptr;
@@ -134,19 +138,30 @@ tile_work<T> tile_in_place(problem const& p) {
 
 template <class T>
 bool is_one_tile(microkernel<T> const& kernel, problem const& p) {
-  return p.m <= kernel.mr && p.n <= kernel.nr && !p.trans_b;
+  return !p.trans_b && p.n <= kernel.widest * kernel.lanes &&
+         p.m <= kernel.rows[static_cast<std::size_t>(kernel.width_of(p.n))];
 }
 
+/// Rows of a tile whose sums are enough to keep the arithmetic busy: more of them would only begin and end later.
+template <class T>
+std::int64_t enough_rows(microkernel<T> const& kernel, int width) {
+  constexpr int sums = 18;
+  return std::min(kernel.rows[static_cast<std::size_t>(width)], sums / std::max(width, 1));
+}
+
+// Wide and low tiles: what is loaded of A is used for more columns. Their widths differ by one vector at most.
 template <class T>
 void multiply_tiles(microkernel<T> const& kernel, problem const& p) {
-  alignas(64) T packed_b[128 * 32];  // (k, nr)
-  row_tiles const tiles(p.m, kernel.mr);
+  constexpr std::int64_t most_packed = 128 * 32;
+  alignas(64) T packed_b[most_packed];  // (k, columns of a tile)
   auto w = tile_in_place<T>(p);
   auto const* const a = w.a;
   auto const* const b = w.b;
   auto* const c = w.c;
-  for (std::int64_t j = 0; j < p.n; j += kernel.nr) {
-    w.cols = std::min(kernel.nr, p.n - j);
+  auto const widest = p.trans_b ? kernel.nr / kernel.lanes : kernel.widest;
+  row_tiles const widths(ceil_div(p.n, kernel.lanes), widest);
+  for (std::int64_t i = 0, j = 0; i < widths.count; j += widths.size(i++) * kernel.lanes) {
+    w.cols = std::min(widths.size(i) * kernel.lanes, p.n - j);
     int const width = kernel.width_of(w.cols);
     w.b = b + j;
     if (p.trans_b) {
@@ -155,8 +170,9 @@ void multiply_tiles(microkernel<T> const& kernel, problem const& p) {
     }
     w.a = a;
     w.c = c + j;
-    for (std::int64_t i = 0; i < tiles.count; ++i) {
-      auto const height = tiles.size(i);
+    row_tiles const heights(p.m, enough_rows(kernel, width));
+    for (std::int64_t r = 0; r < heights.count; ++r) {
+      auto const height = heights.size(r);
       kernel.tile(p.trans_b ? source::packed : source::in_place, width, height)(w);
       w.a += height * w.a_row;
       w.c += height * w.ldc;
@@ -185,7 +201,7 @@ void gemm(microkernel<T> const& kernel, path way, problem const& p, execution co
   if (way == path::chosen && is_small(p)) return multiply_small(kernel, p);
   operands<T> const o(p);
   if (way == path::dots || (way == path::chosen && suits_dots(o))) return multiply_dots(kernel, o, offered_threads(e));
-  product<T>(kernel, o, tiling_of(kernel, way, o), offered_threads(e))();
+  product<T>(kernel, o, tiling_of(kernel, way, o), e)();
 }
 
 namespace {

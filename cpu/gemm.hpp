@@ -16,7 +16,8 @@ enum class path { chosen, packed, in_place, dots };
 /// Why this path does not take the problem; empty when it does.
 std::string refusal(path way, problem const& p);
 
-/// Computes the canonical problem. Each element is summed in the same order whatever the number of threads.
+/// Computes the canonical problem. Each element is summed in the same order whatever the number of threads,
+/// unless the execution need not be reproducible.
 template <class T>
 void gemm(microkernel<T> const& kernel, path way, problem const& p, execution const& e);
 

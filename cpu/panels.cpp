@@ -42,6 +42,7 @@ struct block {
   T beta;
   T* packed_a;
   T* packed_b;
+  std::int64_t later_b = 0;  ///< elements of B that the next panel of k packs, which lie together
 
   // Rows that lie together stay rows, but so far apart that they leave each other alone in L1. Columns become tiles.
   void pack_a() const {
@@ -96,13 +97,28 @@ struct block {
     w.cols = std::min(t.cols, nb - j);
     int const width = kernel.width_of(w.cols);
     w.streaming = t.streaming && w.cols == kernel.elements(width);
-    // The last tile of a row of tiles asks for what the first of the next row reads. A single one does where A's rows
-    // are too short for the hardware to look ahead along them, and not over at once.
-    constexpr std::int64_t size = sizeof(T), least = 128, most = 1024;  // bytes of a row
-    bool const is_last = j + t.cols >= nb && (j > 0 || (kb * size >= least && kb * size <= most));
-    if (is_last && t.pack_b && w.a_col == 1)
-      w.next_a = w.a + height * w.a_row, w.next_rows = std::min(height, mb - i - height);
+    if (t.pack_b) ask_ahead(w, i, height, j);
     kernel.tile(t.pack_b ? source::packed : source::in_place, width, height)(w);
+  }
+
+  // The last tile of a row of tiles asks for what the first of the next row reads of A. A single one does where A's rows
+  // are too short for the hardware to look ahead along them, and not over at once. What the next panel of k packs of B
+  // is shared out among the other tiles.
+  void ask_ahead(tile_work<T>& w, std::int64_t i, std::int64_t height, std::int64_t j) const {
+    constexpr std::int64_t size = sizeof(T), least = 128, most = 1024;  // bytes of a row
+    bool const last_asks_for_a = nb > t.cols || (kb * size >= least && kb * size <= most);
+    if (last_asks_for_a && j + t.cols >= nb) {
+      if (w.a_col == 1)
+        w.next = w.a + height * w.a_row, w.next_row = w.a_row, w.next_rows = std::min(height, mb - i - height);
+      return;
+    }
+    if (later_b == 0) return;
+    std::int64_t const askers = ceil_div(nb, t.cols) - (last_asks_for_a ? 1 : 0);  // of a row of tiles
+    std::int64_t const rows = later_b / kb, done = i * askers + height * (j / t.cols), all = mb * askers;
+    std::int64_t const first = rows * done / all;
+    w.next = o.b + (p0 + kb) * o.b_row + first * kb;
+    w.next_row = kb;
+    w.next_rows = rows * (done + height) / all - first;
   }
 
   void multiply_row() const {
@@ -145,7 +161,9 @@ void multiply_panels(microkernel<T> const& kernel, operands<T> const& o, tiling 
       std::int64_t const mb = std::min(t.mc, rows.last - i0);
       for (std::int64_t j0 = cols.first; j0 < cols.last; j0 += t.nc) {
         std::int64_t const nb = std::min(t.nc, cols.last - j0);
-        block<T> const part{kernel, o, t, i0, mb, j0, nb, p0, kb, beta, packed_a, packed_b};
+        bool const is_dense = o.b_col == 1 && o.b_row == o.n && nb == o.n, is_last = i0 + mb == rows.last;
+        std::int64_t const later = is_dense && is_last ? std::min(t.kc, o.k - p0 - kb) * o.n : 0;
+        block<T> const part{kernel, o, t, i0, mb, j0, nb, p0, kb, beta, packed_a, packed_b, later};
         if (t.pack_a && j0 == cols.first) part.pack_a();
         if (t.pack_b && (i0 == rows.first || nb < cols.size())) part.pack_b();
         part.multiply();

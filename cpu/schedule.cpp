@@ -84,12 +84,28 @@ bool is_soon_done(cache_sizes const& caches, microkernel<T> const& kernel, opera
   return o.m <= few_tiles * kernel.mr && o.b_row == o.n && o.k * o.n * size <= caches.l3 / 4;
 }
 
+/// Blocks of A and B packed for tiles of rows x cols.
+template <class T>
+tiling tiled(cache_sizes const& caches, operands<T> const& o, std::int64_t rows, std::int64_t cols) {
+  constexpr auto size = static_cast<std::int64_t>(sizeof(T));
+  tiling t;
+  t.rows = rows, t.cols = cols;
+  t.pack_a = t.pack_b = true;
+  // Long sums pass over C seldom: a page of a row of A. A block of B fills half of L2 and is narrow, a block of A comes
+  // back from L3 for each.
+  t.kc = split(o.k, std::clamp<std::int64_t>(caches.l2 / 256, 64, page) / size, 8);
+  t.nc = split(o.n, caches.l2 / 2 / (size * t.kc), cols);
+  t.mc = split(o.m, std::min<std::int64_t>(caches.l3 / 8, 4 << 20) / (size * t.kc) + rows, rows);
+  return t;
+}
+
 template <class T>
 tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
   tiling t;
   t.rows = kernel.mr, t.cols = kernel.nr;
   bool const transposed_b = o.b_col != 1;
+  auto const widest = static_cast<std::size_t>(kernel.widest);
   if (o.m <= 2 * kernel.mr && !transposed_b) {
     // A skinny C: B is used up as it comes, in stretches of its rows, while C stays in L2. A row is one stream from one
     // end to the other; tiles that are wide and low take whole lines of each.
@@ -106,7 +122,9 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
     t.b_stays = (are_near(caches, o) || is_soon_done(caches, kernel, o)) && has_whole_lines(o);
     t.pack_b = !t.b_stays;
     t.nc = o.n;
-    t.kc = split(o.k, caches.l2 / 2 / (size * padded(kernel, o.n, t.cols)), 8);
+    // What B's next block brings with it from beyond L3, while this one is used, has a place in L2 as well.
+    std::int64_t const places = o.k * o.n * size > caches.l3 / 2 ? 4 : 2;
+    t.kc = split(o.k, caches.l2 / places / (size * padded(kernel, o.n, t.cols)), 8);
     t.mc = o.m;
     // Of a transposed A's rows, which are short, a tile takes a part: they are copied as the stream that they are.
     t.pack_a = o.a_col != 1 && o.m > kernel.mr;
@@ -116,6 +134,13 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   }
   t = packed_tiling(caches, kernel, o);
   t.pack_a = !lies_well(caches, o, t);
+  constexpr std::int64_t enough_columns = 2048;  // for a copy of A to be forgotten
+  if (auto const low = tiled(caches, o, kernel.rows[widest], kernel.widest * kernel.lanes);
+      t.pack_a && o.n <= enough_columns && lies_well(caches, o, low)) {
+    // Fewer rows at a time leave each other alone, and need no copy.
+    t = low;
+    t.pack_a = false;
+  }
   // Operands that stay in L2 need no copies.
   if (!transposed_b && are_near(caches, o)) t.pack_b = false, t.b_stays = true, t.nc = o.n;
   return t;
@@ -125,16 +150,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
 
 template <class T>
 tiling packed_tiling(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
-  constexpr auto size = static_cast<std::int64_t>(sizeof(T));
-  tiling t;
-  t.rows = kernel.mr, t.cols = kernel.nr;
-  t.pack_a = t.pack_b = true;
-  // Long sums pass over C seldom: a page of a row of A. A block of B fills half of L2 and is narrow, a block of A comes
-  // back from L3 for each.
-  t.kc = split(o.k, std::clamp<std::int64_t>(caches.l2 / 256, 64, page) / size, 8);
-  t.nc = split(o.n, caches.l2 / 2 / (size * t.kc), kernel.nr);
-  t.mc = split(o.m, std::min<std::int64_t>(caches.l3 / 8, 4 << 20) / (size * t.kc) + kernel.mr, kernel.mr);
-  return t;
+  return tiled(caches, o, kernel.mr, kernel.nr);
 }
 
 template <class T>
@@ -154,7 +170,7 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
 }
 
 template <class T>
-grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, int threads) {
+grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, int threads, bool reproducible) {
   double const halves = as_double(ceil_div(2 * o.n, kernel.lanes));  // half vectors of a row of C
   double const k = as_double(o.k);
   grid best;
@@ -166,7 +182,8 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
     double cost = steps(ceil_div(o.m, g.rows), share, t) * as_double(ceil_div(panels, g.terms) * t.kc);
     cost += waking(g.parts());
     // Sums apart are written once and read once.
-    if (g.terms > 1) cost += waking(g.parts()) + 4 * as_double(o.m) * halves / 2 * as_double(panels) / g.parts();
+    double const sums = reproducible ? as_double(panels) : g.terms;
+    if (g.terms > 1) cost += waking(g.parts()) + 4 * as_double(o.m) * halves / 2 * sums / g.parts();
     if (cost < best_cost) best = g, best_cost = cost;
   };
   for (int rows = 1; rows <= threads && rows <= o.m; ++rows)
@@ -182,7 +199,7 @@ template tiling packed_tiling(cache_sizes const&, microkernel<float> const&, ope
 template tiling packed_tiling(cache_sizes const&, microkernel<double> const&, operands<double> const&);
 template tiling choose_tiling(cache_sizes const&, microkernel<float> const&, operands<float> const&);
 template tiling choose_tiling(cache_sizes const&, microkernel<double> const&, operands<double> const&);
-template grid choose_grid(microkernel<float> const&, operands<float> const&, tiling const&, int);
-template grid choose_grid(microkernel<double> const&, operands<double> const&, tiling const&, int);
+template grid choose_grid(microkernel<float> const&, operands<float> const&, tiling const&, int, bool);
+template grid choose_grid(microkernel<double> const&, operands<double> const&, tiling const&, int, bool);
 
 }  // namespace tandem::cpu

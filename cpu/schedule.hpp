@@ -22,15 +22,18 @@ tiling packed_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
 template <class T>
 tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o);
 
-/// The grid of at most `threads` parts that is done first.
+/// The grid of at most `threads` parts that is done first. Where terms are shared, a sum lies apart for each kc of them
+/// if the product is to be reproducible, else for each share.
 template <class T>
-grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, int threads);
+grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, int threads, bool reproducible);
 
 extern template tiling packed_tiling(cache_sizes const&, microkernel<float> const&, operands<float> const&);
 extern template tiling packed_tiling(cache_sizes const&, microkernel<double> const&, operands<double> const&);
 extern template tiling choose_tiling(cache_sizes const&, microkernel<float> const&, operands<float> const&);
 extern template tiling choose_tiling(cache_sizes const&, microkernel<double> const&, operands<double> const&);
-extern template grid choose_grid(microkernel<float> const&, operands<float> const&, tiling const&, int);
-extern template grid choose_grid(microkernel<double> const&, operands<double> const&, tiling const&, int);
+extern template grid choose_grid(microkernel<float> const&, operands<float> const&, tiling const&, int,
+                                 bool);
+extern template grid choose_grid(microkernel<double> const&, operands<double> const&, tiling const&, int,
+                                 bool);
 
 }  // namespace tandem::cpu

@@ -24,6 +24,7 @@ dispatch::matrix_operand erase(matrix_view<T> const& v) {
 // where it vectorises two of them: double -> float -> double becomes nothing.
 template <class T>
 double rounded(double x) {
+  if (x == 0 || x == 1) return x;  // what nearly every call says
   T volatile const value = static_cast<T>(x);
   return static_cast<double>(value);
 }
@@ -96,6 +97,10 @@ problem checked(matrix_view<T const> const& a, matrix_view<T const> const& b, ma
   return canonical<T>(a, b, c, options);
 }
 
+execution execution_of(gemm_options const& options, int threads = 0) {
+  return {.stream = options.stream, .threads = threads, .reproducible = options.reproducible};
+}
+
 // Runs the row; memory that is not there for a workspace is an error like any other.
 void run(kernel const& row, problem const& p, execution const& how) {
   try {
@@ -111,7 +116,7 @@ void multiply(matrix_view<T const> const& a, matrix_view<T const> const& b, matr
               gemm_options const& options) {
   problem const p = checked<T>(a, b, c, options);
   auto const& row = *select_kernel(p, options);
-  run(row, p, {.stream = options.stream, .threads = 0});
+  run(row, p, execution_of(options));
 }
 
 template <class T>
@@ -121,7 +126,7 @@ void multiply_with(kernel const& row, matrix_view<T const> a, matrix_view<T cons
   dispatch::check_row(row, operation::gemm, dtype_of<T>, p.memory);
   if (auto reason = row.refuses ? row.refuses(p) : std::string(); !reason.empty())
     throw error(errc::unsupported, fmt::format("{}: {}", row.name, reason));
-  run(row, p, {.stream = options.stream, .threads = threads});
+  run(row, p, execution_of(options, threads));
 }
 
 /// Where no row prepares more: the canonical problem and its row.
@@ -157,7 +162,7 @@ gemm_plan<T>::gemm_plan(matrix_view<T const> a, matrix_view<T const> b, matrix_v
   prepared_gemm prepared = row->prepare && !degenerate ? row->prepare(p) : prepared_gemm();
   if (!prepared.call)
     prepared = {settled::call,
-                std::make_shared<settled const>(settled{p, row, {.stream = options.stream, .threads = 0}})};
+                std::make_shared<settled const>(settled{p, row, execution_of(options)})};
   call_ = prepared.call;
   state_ = std::move(prepared.state);
 }

@@ -224,17 +224,16 @@ kernel const& select(request const& wanted) {
 kernel const* select_kernel(problem const& p, gemm_options const& options) {
   // What nearly every call on the host asks for. The CPU's rows rank alike for all problems, so one answer serves.
   if (options.kernel.empty() && p.memory == memory::host &&
-      (options.backend == backend::automatic || options.backend == backend::cpu) &&
-      dispatch::kernel_from_environment().empty()) {
-    auto const best = [&] { return &dispatch::select({operation::gemm, p.dtype, p.memory, backend::cpu, {}, &p}); };
-    if (p.dtype == dtype::f32) {
-      static kernel const* const row = best();
-      return row;
-    }
-    if (p.dtype == dtype::f64) {
-      static kernel const* const row = best();
-      return row;
-    }
+      (options.backend == backend::automatic || options.backend == backend::cpu)) {
+    auto const best = [&](dtype type) -> kernel const* {
+      if (!dispatch::kernel_from_environment().empty()) return nullptr;
+      problem of_type = p;
+      of_type.dtype = type;
+      return &dispatch::select({operation::gemm, type, p.memory, backend::cpu, {}, &of_type});
+    };
+    static kernel const* const f32 = best(dtype::f32);
+    static kernel const* const f64 = best(dtype::f64);
+    if (auto const* row = p.dtype == dtype::f32 ? f32 : f64) return row;
   }
   return &dispatch::select({operation::gemm, p.dtype, p.memory, options.backend, options.kernel, &p});
 }

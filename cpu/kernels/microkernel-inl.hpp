@@ -9,35 +9,54 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class T>
 constexpr int lanes = HWY_LANES(T);
 
-// Masked loads and stores that leave the memory of other lanes alone.
+// Masked loads and stores that leave the memory of other lanes alone; with mask registers a masked load costs what
+// another one does.
 #if HWY_ARCH_X86
-constexpr bool has_masks = HWY_TARGET <= HWY_AVX2;
+constexpr bool has_masks = HWY_TARGET <= HWY_AVX2, has_mask_registers = HWY_TARGET <= HWY_AVX3;
 #else
-constexpr bool has_masks = false;
+constexpr bool has_masks = false, has_mask_registers = false;
 #endif
 
-// The first `count` lanes, zeros behind them: nothing behind them is read.
+// The first lanes of a vector; nothing behind them is read or written.
 template <class D, class T = hn::TFromD<D>>
-HWY_INLINE hn::Vec<D> load_lanes(D d, T const* HWY_RESTRICT from, std::size_t count) {
-  if constexpr (has_masks) {
-    return hn::MaskedLoad(hn::FirstN(d, count), d, from);
-  } else {
-    if (count == hn::MaxLanes(d)) return hn::LoadU(d, from);
-    HWY_ALIGN T part[hn::MaxLanes(D())] = {};
-    hn::SafeCopyN(count, d, from, part);
-    return hn::Load(d, part);
+struct first_lanes {
+  HWY_INLINE explicit first_lanes(std::size_t lanes) : count(lanes) {
+    if constexpr (has_masks) mask = hn::FirstN(D(), lanes);
   }
+  // Zeros in the other lanes.
+  HWY_INLINE hn::Vec<D> load(T const* HWY_RESTRICT from) const {
+    D const d;
+    if constexpr (has_masks) {
+      return hn::MaskedLoad(mask, d, from);
+    } else {
+      if (count == hn::MaxLanes(d)) return hn::LoadU(d, from);
+      HWY_ALIGN T part[hn::MaxLanes(D())] = {};
+      hn::SafeCopyN(count, d, from, part);
+      return hn::Load(d, part);
+    }
+  }
+  HWY_INLINE void store(hn::Vec<D> v, T* HWY_RESTRICT to) const {
+    D const d;
+    if constexpr (has_masks) {
+      hn::BlendedStore(v, mask, d, to);
+    } else {
+      HWY_ALIGN T part[hn::MaxLanes(D())];
+      hn::Store(v, d, part);
+      hn::SafeCopyN(count, d, part, to);
+    }
+  }
+  std::size_t count;
+  hn::Mask<D> mask;
+};
+
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_lanes(D, T const* HWY_RESTRICT from, std::size_t count) {
+  return first_lanes<D>(count).load(from);
 }
 
 template <class D, class T = hn::TFromD<D>>
-HWY_INLINE void store_lanes(D d, hn::Vec<D> v, T* HWY_RESTRICT to, std::size_t count) {
-  if constexpr (has_masks) {
-    hn::BlendedStore(v, hn::FirstN(d, count), d, to);
-  } else {
-    HWY_ALIGN T part[hn::MaxLanes(D())];
-    hn::Store(v, d, part);
-    hn::SafeCopyN(count, d, part, to);
-  }
+HWY_INLINE void store_lanes(D, hn::Vec<D> v, T* HWY_RESTRICT to, std::size_t count) {
+  first_lanes<D>(count).store(v, to);
 }
 
 // alpha sum + beta old, where old is not read if beta = 0.
@@ -57,11 +76,12 @@ struct column {
   static constexpr int bases = (R + 2) / 3;
   HWY_INLINE column(T const* a, std::int64_t row, std::int64_t col)
       : stride(row * static_cast<std::int64_t>(sizeof(T))), step(col * static_cast<std::int64_t>(sizeof(T))) {
-    for (int i = 0; i < bases; ++i) base[i] = reinterpret_cast<char const*>(a) + 3 * i * stride;
+    base[0] = reinterpret_cast<char const*>(a);
+    for (int i = 1; i < bases; ++i) base[i] = base[i - 1] + 3 * stride;
   }
   HWY_INLINE T at(int r) const { return *reinterpret_cast<T const*>(base[r / 3] + r % 3 * stride); }
   HWY_INLINE void advance() {
-    HWY_UNROLL(5)
+    HWY_UNROLL(6)
     for (int i = 0; i < bases; ++i) base[i] += step;
   }
   char const* base[bases];
@@ -72,13 +92,13 @@ struct column {
 template <class T>
 constexpr int cols_ahead = 512 / sizeof(T);
 
-// Asks for a later tile's rows of A, line by line, as fast as R rows of this one's are used up; for L2, because L1 is
+// Asks for rows that are read later, line by line, as fast as R rows of this tile's A are used up; for L2, because L1 is
 // full. Without such rows it asks again for what is there.
 template <class T, int R>
 struct later_rows {
   static constexpr int line = 64, lines = (R * static_cast<int>(sizeof(T)) + line - 1) / line;  // a step of k
   HWY_INLINE explicit later_rows(tile_work<T> const& w)
-      : at(reinterpret_cast<char const*>(w.next_rows > 0 ? w.next_a : w.a)),
+      : at(reinterpret_cast<char const*>(w.next_rows > 0 ? w.next : w.a)),
         step(w.next_rows > 0 ? lines * line : 0),
         steps(w.next_rows > 0 ? w.k * static_cast<std::int64_t>(sizeof(T)) / (lines * line) + 1 : w.k) {}
   HWY_INLINE void ask() {
@@ -86,7 +106,7 @@ struct later_rows {
     at += step;
   }
   HWY_INLINE void turn_to_row(tile_work<T> const& w, std::int64_t row) {
-    if (row < w.next_rows) at = reinterpret_cast<char const*>(w.next_a + row * w.a_row);
+    if (row < w.next_rows) at = reinterpret_cast<char const*>(w.next + row * w.next_row);
   }
   char const* at;
   std::int64_t step, steps;  // bytes a step of k; steps of k for a row
@@ -114,7 +134,7 @@ HWY_NOINLINE void finish(tile_work<T> const& w, T const* HWY_RESTRICT sums, int 
 // The sums become elements of C. The questions are asked once for the tile: a small product would feel them at each of
 // its vectors.
 template <class T, class D, int R, int V>
-HWY_INLINE void settle(tile_work<T> const& w, hn::Vec<D> (&acc)[R][V], std::size_t last) {
+HWY_INLINE void settle(tile_work<T> const& w, hn::Vec<D> (&acc)[R][V], first_lanes<D> const& last) {
   D const d;
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
   if (w.beta == 0 && w.alpha == 1) return;
@@ -133,14 +153,14 @@ HWY_INLINE void settle(tile_work<T> const& w, hn::Vec<D> (&acc)[R][V], std::size
     HWY_UNROLL(4)
     for (int v = 0; v < V; ++v) {
       T const* const at = c + r * w.ldc + v * N;
-      auto const old = v < V - 1 || last == N ? hn::LoadU(d, at) : load_lanes(d, at, last);
+      auto const old = v < V - 1 || last.count == N ? hn::LoadU(d, at) : last.load(at);
       acc[r][v] = hn::MulAdd(alpha, acc[r][v], hn::Mul(beta, old));
     }
   }
 }
 
 template <class T, class D, int R, int V>
-HWY_INLINE void store(tile_work<T> const& w, hn::Vec<D> const (&values)[R][V], std::size_t last) {
+HWY_INLINE void store(tile_work<T> const& w, hn::Vec<D> const (&values)[R][V], first_lanes<D> const& last) {
   D const d;
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
   T* HWY_RESTRICT const c = w.c;
@@ -149,10 +169,10 @@ HWY_INLINE void store(tile_work<T> const& w, hn::Vec<D> const (&values)[R][V], s
     HWY_UNROLL(4)
     for (int v = 0; v < V; ++v) {
       T* const at = c + r * w.ldc + v * N;
-      if (v < V - 1 || last == N)
+      if (v < V - 1 || last.count == N)
         hn::StoreU(values[r][v], d, at);
       else
-        store_lanes(d, values[r][v], at, last);
+        last.store(values[r][v], at);
     }
   }
 }
@@ -180,6 +200,25 @@ HWY_INLINE void add_product(column<T, R> const& a, hn::Vec<D> const (&b_row)[V],
   }
 }
 
+// All steps of k on B where it lies; `far`: it is asked for ahead of time.
+template <class T, class D, int R, int V, bool far>
+HWY_INLINE void add_products_in_place(tile_work<T> const& w, column<T, R> a, first_lanes<D> const& last,
+                                      hn::Vec<D> (&acc)[R][V]) {
+  D const d;
+  constexpr int N = static_cast<int>(hn::MaxLanes(D()));
+  bool const whole = last.count == N;
+  T const* HWY_RESTRICT b = w.b;
+  for (std::int64_t p = w.k; p > 0; --p, a.advance(), b += w.b_row) {
+    hn::Vec<D> b_row[V];
+    HWY_UNROLL(4)
+    for (int v = 0; v < V; ++v) {
+      if (far) hwy::Prefetch(b + cols_ahead<T> + v * N);
+      b_row[v] = v < V - 1 || (whole && !has_mask_registers) ? hn::LoadU(d, b + v * N) : last.load(b + v * N);
+    }
+    add_product<T, D, R, V>(a, b_row, acc);
+  }
+}
+
 // The tile of R rows and V vectors of D.
 template <class T, class D, int R, int V, source S>
 HWY_NOINLINE void tile(tile_work<T> const& w) {
@@ -188,8 +227,8 @@ HWY_NOINLINE void tile(tile_work<T> const& w) {
   using vec = hn::Vec<D>;
   T const* HWY_RESTRICT b = w.b;
   column<T, R> a(w.a, w.a_row, w.a_col);
-  std::size_t const last = static_cast<std::size_t>(w.cols - (V - 1) * N);  // columns of the last vector
-  bool const whole = last == N;
+  first_lanes<D> const last(static_cast<std::size_t>(w.cols - (V - 1) * N));  // columns of the last vector
+  bool const whole = last.count == N;
 
   vec acc[R][V];  // (rows, vectors)
   HWY_UNROLL(16)
@@ -216,16 +255,10 @@ HWY_NOINLINE void tile(tile_work<T> const& w) {
       }
     }
   } else {
-    bool const far = w.far;
-    for (std::int64_t p = w.k; p > 0; --p, a.advance(), b += w.b_row) {
-      vec b_row[V];
-      HWY_UNROLL(4)
-      for (int v = 0; v < V; ++v) {
-        if (far) hwy::Prefetch(b + cols_ahead<T> + v * N);
-        b_row[v] = v < V - 1 || whole ? hn::LoadU(d, b + v * N) : load_lanes(d, b + v * N, last);
-      }
-      add_product<T, D, R, V>(a, b_row, acc);
-    }
+    if (w.far)
+      add_products_in_place<T, D, R, V, true>(w, a, last, acc);
+    else
+      add_products_in_place<T, D, R, V, false>(w, a, last, acc);
   }
 
   if (!whole && !has_masks) {
@@ -238,11 +271,11 @@ HWY_NOINLINE void tile(tile_work<T> const& w) {
     return finish<T, D>(w, sums, R, V);
   }
   if (w.streaming) {
-    settle<T, D, R, V>(w, acc, N);
+    settle<T, D, R, V>(w, acc, first_lanes<D>(N));
     stream<T, D, R, V>(w, acc);
   } else if (whole) {
-    settle<T, D, R, V>(w, acc, N);
-    store<T, D, R, V>(w, acc, N);
+    settle<T, D, R, V>(w, acc, first_lanes<D>(N));
+    store<T, D, R, V>(w, acc, first_lanes<D>(N));
   } else {
     settle<T, D, R, V>(w, acc, last);
     store<T, D, R, V>(w, acc, last);
@@ -375,6 +408,9 @@ void dots(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, T const* a, s
     dot_rows<T, R, J>(m, n, k, alpha, a, a_row, b, b_col, beta, c, c_row, c_col);
 }
 
+// Sums at a time that hide the latency of two multiply-adds a cycle.
+constexpr int enough_sums = 12;
+
 // A row of A's accumulators and a row of B must fit the registers, beside the element that is multiplied.
 constexpr int most_rows(int registers, int vectors, int mr) {
   int const fits = (registers - 1 - vectors) / vectors;
@@ -410,10 +446,12 @@ constexpr microkernel<T> make_microkernel() {
   k.mr = mr, k.nr = nr, k.lanes = N;
   // Only where half a vector costs half of one: AVX-512 on processors of 256-bit units.
   if constexpr (N * sizeof(T) == 64) fill<T, hn::CappedTag<T, N / 2>, mr, 1>(k, 0);
-  fill<T, full, most_rows(registers, 1, mr), 1>(k, 1);
+  fill<T, full, most_rows(registers, 1, 16), 1>(k, 1);
   fill<T, full, most_rows(registers, 2, mr), 2>(k, 2);
   fill<T, full, most_rows(registers, 3, mr), 3>(k, 3);
   fill<T, full, most_rows(registers, 4, mr), 4>(k, 4);
+  for (int width = 1; width <= 4; ++width)
+    if (width * k.rows[width] >= enough_sums) k.widest = width;
   fill_pack_a<T, mr>(k);
   k.combine = combine<T>;
   k.row_panel = row_panel<T>;

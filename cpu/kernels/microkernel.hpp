@@ -19,9 +19,9 @@ struct tile_work {
   std::int64_t b_row = 0;
   bool far = false;    ///< B lies beyond L2, so that the columns to the right are asked for ahead of time
   bool far_c = false;  ///< C lies beyond L2
-  /// Rows of A, of k elements and `a_row` apart, that a later tile reads; asked for on the way. a_col is 1 then.
-  T const* next_a = nullptr;
-  std::int64_t next_rows = 0;
+  /// Rows of k elements, `next_row` apart, that are read later, of A or of B; asked for on the way.
+  T const* next = nullptr;
+  std::int64_t next_rows = 0, next_row = 0;
   T alpha = 1, beta = 0;
   T* c = nullptr;
   std::int64_t ldc = 0;
@@ -46,13 +46,14 @@ template <class T>
 using pack_contiguous_function = void (*)(T const* src, std::int64_t stride_d, std::int64_t width, std::int64_t depth,
                                           T* out);
 
-/// One element type's microkernels: a tile for every number of rows up to mr and of vectors up to four, as far as they
-/// fit the registers. Width 0 is half a vector, for a few columns that are left over.
+/// One element type's microkernels: a tile for every number of rows up to mr, or up to most_rows of one vector, and of
+/// vectors up to four, as far as they fit the registers. Width 0 is half a vector, for a few columns that are left over.
 template <class T>
 struct microkernel {
-  static constexpr int most_rows = 14, widths = 5;
-  std::int64_t mr = 0, nr = 0;        ///< the tile that computes the most for each element it loads
+  static constexpr int most_rows = 16, widths = 5;
+  std::int64_t mr = 0, nr = 0;        ///< the tile that computes the most for each element of B it loads
   int lanes = 0;                      ///< of a vector
+  int widest = 0;                     ///< vectors of the widest tile with sums enough to keep the arithmetic busy
   std::array<int, widths> rows = {};  ///< the most rows of a tile, by its width; 0: there is none
   std::array<std::array<std::array<tile_function<T>, most_rows>, widths>, 2> tiles = {};  // (source, width, rows - 1)
   std::array<pack_contiguous_function<T>, most_rows> pack_a = {};                         ///< by rows - 1

@@ -14,6 +14,8 @@ struct gemm_options {  // the order of the members is part of the interface
   tandem::backend backend = tandem::backend::automatic;
   std::string_view kernel = {};   ///< a full name or a technique of `kernels()`; read only during the call
   CUstream_st* stream = nullptr;  ///< for device views; null: the default stream
+  /// The same bits for any number of the host's threads; else they may sum over k in an order of their own.
+  bool reproducible = true;
 };
 
 /// C (m x n) = alpha A (m x k) B (k x n) + beta C. A transpose is a transposed view.

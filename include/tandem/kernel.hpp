@@ -46,10 +46,12 @@ struct axpy_problem {
   std::int64_t stride_y = 1;
 };
 
-/// How a kernel is to run: on which stream (device memory), on how many threads (host; 0: as many as OpenMP offers).
+/// How a kernel is to run: on which stream (device memory), on how many threads (host; 0: as many as OpenMP offers),
+/// and whether its bits must not depend on their number.
 struct execution {
   CUstream_st* stream = nullptr;
   int threads = 0;
+  bool reproducible = true;
 };
 
 /// What `run` throws when the kernel was watched and did what it must not, such as a race, whatever its numbers are. It

@@ -56,6 +56,7 @@ struct variant {
   std::int64_t gap = 0;
   bool at_end = true;
   bool integers = true;
+  bool reproducible = true;
 };
 
 /// Runs a row and returns how many elements of C, gaps included, are not what plain loops in wider numbers give: equal
@@ -105,7 +106,7 @@ std::int64_t errors(tandem::kernel const& row, shape const& s, variant const& v,
                             .c = c,
                             .ldc = ldc};
   if (row.refuses && !row.refuses(the_problem).empty()) return 0;  // a path that is not made for this layout
-  row.run(the_problem, {.stream = nullptr, .threads = threads});
+  row.run(the_problem, {.stream = nullptr, .threads = threads, .reproducible = v.reproducible});
   if (result) result->assign(c, c + c_size);
   if (!compared) return 0;
 
@@ -243,6 +244,33 @@ TEST_CASE("the bits do not depend on the number of threads") {
         same(double());
     }
   });
+}
+
+TEST_CASE("threads that may sum in an order of their own are as accurate, and do") {
+  int sums = 0, other_bits = 0;
+  for_each_gemm([&](tandem::kernel const& row) {
+    for (shape const& s : {shape{40, 50, 6000}, {3, 5, 20000}, {16, 16, 4097}, {131, 140, 150}}) {
+      auto const check = [&]<class T>(T) {
+        for (int threads : {1, 2, 3, 4, 7}) {
+          INFO(s.m, "x", s.n, "x", s.k, " threads ", threads);
+          variant v{.alpha = 0.5, .beta = 1.5, .gap = 1, .integers = false};
+          std::vector<T> ordered, free;
+          errors<T>(row, s, v, threads, &ordered, false);
+          v.reproducible = false;
+          CHECK(errors<T>(row, s, v, threads, &free) == 0);
+          bool const equal = std::memcmp(ordered.data(), free.data(), free.size() * sizeof(T)) == 0;
+          if (threads == 1) CHECK(equal);
+          ++sums, other_bits += !equal;
+        }
+      };
+      if (row.dtype == dtype::f32)
+        check(float());
+      else
+        check(double());
+    }
+  });
+  CAPTURE(sums);
+  CHECK(other_bits > 0);
 }
 
 TEST_CASE("two callers at once") {

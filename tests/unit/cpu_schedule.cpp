@@ -107,6 +107,43 @@ TEST_CASE("rows of A are copied only where a tile's rows would meet in one set o
   }
 }
 
+TEST_CASE("where fewer rows of A leave each other alone, tiles are low instead, unless a copy is used for many columns") {
+  cache_sizes const caches{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
+  for (auto const* set : tandem::cpu::instruction_sets()) {
+    INFO(set->technique);
+    auto const& kernel = set->f32;
+    auto const low = kernel.rows[static_cast<std::size_t>(kernel.widest)];
+    auto const tiling = [&](std::int64_t n, std::int64_t k) {
+      return tandem::cpu::choose_tiling(caches, kernel, product<float>(1000, n, k));
+    };
+    bool const meet = kernel.mr > 8;  // two thirds of twelve ways
+    CHECK_FALSE(tiling(1000, 1024).pack_a);
+    CHECK(tiling(1000, 1024).rows == (meet ? low : kernel.mr));
+    CHECK(tiling(1000, 1024).cols == (meet ? kernel.widest * kernel.lanes : kernel.nr));
+    CHECK(tiling(1000, 1024).kc == tiling(3000, 1024).kc);
+    CHECK(tiling(3000, 1024).pack_a == meet);
+    CHECK(tiling(3000, 1024).rows == kernel.mr);
+    CHECK(tiling(1000, 1000).rows == kernel.mr);
+  }
+}
+
+TEST_CASE("a block of a narrow B leaves a place in L2 for the next one, where that comes from beyond L3") {
+  cache_sizes const caches{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
+  for (auto const* set : tandem::cpu::instruction_sets()) {
+    INFO(set->technique);
+    auto const& kernel = set->f32;
+    auto const bytes_of_block = [&](std::int64_t k) {
+      auto const t = tandem::cpu::choose_tiling(caches, kernel, product<float>(1000, 2 * kernel.nr, k));
+      return t.kc * 2 * kernel.nr * 4;
+    };
+    auto const depth_of = [&](std::int64_t bytes_of_b) { return bytes_of_b / (2 * kernel.nr) / 4; };
+    CHECK(bytes_of_block(depth_of(16 << 20)) > caches.l2 * 3 / 8);
+    CHECK(bytes_of_block(depth_of(16 << 20)) <= caches.l2 / 2);
+    CHECK(bytes_of_block(depth_of(20 << 20)) > caches.l2 * 3 / 16);
+    CHECK(bytes_of_block(depth_of(20 << 20)) <= caches.l2 / 4);
+  }
+}
+
 TEST_CASE("operands that fit L2 are not copied, unless B is transposed") {
   cache_sizes const caches{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
   for (auto const* set : tandem::cpu::instruction_sets()) {
@@ -186,7 +223,7 @@ TEST_CASE("a grid has at most as many parts as threads, and each of its parts so
   for_each_product([&]<class T>(tandem::cpu::microkernel<T> const& kernel, tandem::cpu::operands<T> const& o) {
     auto const t = tandem::cpu::choose_tiling(tandem::cpu::host_caches(), kernel, o);
     for (int threads : {1, 2, 3, 16}) {
-      auto const g = tandem::cpu::choose_grid(kernel, o, t, threads);
+      auto const g = tandem::cpu::choose_grid(kernel, o, t, threads, true);
       CHECK((g.rows >= 1 && g.cols >= 1 && g.terms >= 1));
       CHECK(g.parts() <= threads);
       CHECK((g.rows <= o.m && g.cols <= o.n && g.terms <= (o.k + t.kc - 1) / t.kc));

@@ -38,6 +38,20 @@ TEST_CASE("a transposed view swaps the sizes and the layout and keeps data and l
   CHECK(t.transposed().layout() == layout::row_major);
 }
 
+TEST_CASE("a kernel is told whether its bits may depend on the number of threads") {
+  bool told = true;
+  tandem::kernel row;
+  row.name = "mine.listener";
+  row.backend = tandem::backend::cpu;
+  row.run = [&](tandem::problem const&, tandem::execution const& how) { told = how.reproducible; };
+  float a = 1, b = 1, c = 0;
+  matrix_view<float> const va(&a, 1, 1, 1), vb(&b, 1, 1, 1), vc(&c, 1, 1, 1);
+  tandem::gemm_with(row, va, vb, vc, {.reproducible = false});
+  CHECK(!told);
+  tandem::gemm_with(row, va, vb, vc);
+  CHECK(told);
+}
+
 TEST_CASE("a kernel's technique is the second part of its name") {
   tandem::kernel row;
   row.name = "cpu.avx512.f32.14x32";
