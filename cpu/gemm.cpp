@@ -145,7 +145,7 @@ bool is_one_tile(microkernel<T> const& kernel, problem const& p) {
 /// Rows of a tile whose sums are enough to keep the arithmetic busy: more of them would only begin and end later.
 template <class T>
 std::int64_t enough_rows(microkernel<T> const& kernel, int width) {
-  constexpr int sums = 18;
+  constexpr int sums = 20;
   return std::min(kernel.rows[static_cast<std::size_t>(width)], sums / std::max(width, 1));
 }
 
