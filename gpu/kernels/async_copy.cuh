@@ -4,6 +4,7 @@
 // leading dimension will do.
 #pragma once
 
+#include "gpu/kernels/along_rows.cuh"
 #include "gpu/kernels/async_load.cuh"
 #include "gpu/kernels/block_order.cuh"
 #include "gpu/kernels/forms.cuh"
@@ -25,6 +26,8 @@ __global__ void __launch_bounds__(bm / tm * (bn / tn), blocks)
   T* const smem_a = dynamic_shared<T>();               // (stages, bk, bm)
   T* const smem_b = smem_a + stages * layout_a::size;  // (stages, bk, bn)
   auto const place = warp_place<T, bm, bn, wm, wn, tm, tn>(lane_order::z);
+  static_assert(threads / 32 * along_rows_size<tn, 1> <= stages * layout_a::size,
+                "rows of C have a place there");
 
   for_each_tile<bm, bn>(g.m, g.n, group, [&](std::int64_t i0, std::int64_t j0) {
     async_tile_loader<T, layout_a, bm, bk, threads, !trans_a, vectors> next_a(g.a, g.lda, g.m, i0);
@@ -78,7 +81,12 @@ __global__ void __launch_bounds__(bm / tm * (bn / tn), blocks)
       free = stage;
       stage = next;
     }
-    write_elements(g, i0, j0, place, acc, vectors_of_c);
+    if (vectors_of_c) {
+      write_elements(g, i0, j0, place, acc, true);
+    } else {
+      wait_async<0>();
+      write_along_rows<1>(g, i0, j0, place, acc, smem_a);
+    }
     __syncthreads();  // the next tile of C begins in a stage that others may still read
   });
 }

@@ -3,6 +3,7 @@
 // two buffers one is read and one is written, so a step of bk takes one barrier.
 #pragma once
 
+#include "gpu/kernels/along_rows.cuh"
 #include "gpu/kernels/forms.cuh"
 #include "gpu/kernels/global_load.cuh"
 #include "gpu/kernels/operands.cuh"
@@ -21,6 +22,9 @@ __device__ __forceinline__ void multiply_double_buffered(gemm_operands<T> const&
   using layout_b = tile_layout<T, bn, bk, false>;
   __shared__ __align__(16) T smem_a[2][layout_a::size];  // (2, bk, bm)
   __shared__ __align__(16) T smem_b[2][layout_b::size];  // (2, bk, bn)
+  // Threads that share C by warps write unaligned rows by way of shared memory; to others it would cost registers.
+  constexpr bool along_rows = Place::row_step > vector_width<T>;
+  static_assert(!along_rows || threads / 32 * along_rows_size<tn, 1> <= 2 * layout_a::size, "rows of C have a place");
 
   for (std::int64_t tile_m = blockIdx.y; tile_m < tiles(g.m, bm); tile_m += gridDim.y) {
     std::int64_t const i0 = tile_m * bm, j0 = std::int64_t{blockIdx.x} * bn;
@@ -61,7 +65,14 @@ __device__ __forceinline__ void multiply_double_buffered(gemm_operands<T> const&
         add_outer_product(acc, a[p % 2], b[p % 2]);
       }
     }
-    write_elements(g, i0, j0, place, acc, vectors_of_c);
+    if constexpr (along_rows) {
+      if (vectors_of_c)
+        write_elements(g, i0, j0, place, acc, true);
+      else
+        write_along_rows<1>(g, i0, j0, place, acc, smem_a[0]);
+    } else {
+      write_elements(g, i0, j0, place, acc, vectors_of_c);
+    }
     __syncthreads();  // the next tile of C begins in a buffer that others may still read
   }
 }

@@ -4,6 +4,7 @@
 // they would stand side by side, and half of the multiply-adds find their three operands in one bank of registers.
 #pragma once
 
+#include "gpu/kernels/along_rows.cuh"
 #include "gpu/kernels/align.cuh"
 #include "gpu/kernels/async_tiles.cuh"
 #include "gpu/kernels/forms.cuh"
@@ -146,20 +147,6 @@ __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* 
   }
 }
 
-/// 1, which the compiler does not know. Stored four at a time as they are, accumulators would stand in registers side
-/// by side all along; times this, they need not.
-template <class T>
-__device__ __forceinline__ T times_one(gemm_operands<T> const& g) {
-  return g.k > 0 ? T{1} : T{0};
-}
-template <class T>
-__device__ __forceinline__ void store_scaled(T* to, T const* from, T one) {
-  T vector[vector_width<T>];
-#pragma unroll
-  for (int x = 0; x < vector_width<T>; ++x) vector[x] = one * from[x];
-  store_vector(to, vector);
-}
-
 /// Adds up the groups' sums in shared memory, in the groups' order, and writes the tile of C at (i0, j0) along its
 /// rows, by vectors where they begin at multiples of 16 bytes.
 template <class tiling, class Place, class T>
@@ -207,42 +194,6 @@ __device__ __forceinline__ void add_groups(gemm_operands<T> const& g, std::int64
     write.template operator()<width>();
   else  // neighbours by neighbouring threads
     write.template operator()<1>();
-}
-
-/// As write_elements, where C's rows do not begin at multiples of 16 bytes: by way of shared memory, so that a warp
-/// writes neighbours in one access.
-template <class tiling, class Place, class T>
-__device__ __forceinline__ void write_along_rows(gemm_operands<T> const& g, std::int64_t i0, std::int64_t j0,
-                                                 Place const& place, T const (&acc)[tiling::tm][tiling::tn], T* smem) {
-  constexpr int width = vector_width<T>, rows = tiling::rows_at_once, cols = tiling::wn;
-  static_assert(cols % 32 == 0 && rows == Place::row_step, "a warp writes whole lines of rows side by side");
-  int const warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
-  T* const of_warp = smem + warp * rows * cols;  // (rows, cols)
-  int const row_in_warp = place.row % tiling::wm, col_in_warp = place.col % tiling::wn;
-  std::int64_t const row0 = i0 + place.row - row_in_warp, col0 = j0 + place.col - col_in_warp + lane;
-  int const inside_m = static_cast<int>(min(g.m - row0, std::int64_t{tiling::wm}));
-  int const inside_n = static_cast<int>(min(g.n - col0, std::int64_t{cols}));
-  T const one = times_one(g);
-  __syncthreads();
-#pragma unroll
-  for (int i = 0; i < tiling::tm; i += width) {
-#pragma unroll
-    for (int r = 0; r < width; ++r)
-#pragma unroll
-      for (int j = 0; j < tiling::tn; j += width)
-        store_scaled(of_warp + (row_in_warp + r) * cols + col_in_warp + place.col_of(j) - place.col, &acc[i + r][j],
-                     one);
-    __syncwarp();
-    int const first = i / width * Place::row_step;
-    T* c = g.c + (row0 + first) * g.ldc + col0;
-#pragma unroll 4
-    for (int row = 0; row < rows; ++row, c += g.ldc)
-#pragma unroll
-      for (int col = 0; col < cols; col += 32)
-        if (first + row < inside_m && col < inside_n)
-          write_result(c[col], g.alpha, of_warp[row * cols + lane + col], g.beta);
-    __syncwarp();
-  }
 }
 
 template <class T>
@@ -301,7 +252,7 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
     else if (vectors_of_c || is_part)
       write_elements(to, i0, j0, place, acc, true);
     else
-      write_along_rows<tiling>(to, i0, j0, place, acc, smem_a);
+      write_along_rows<vector_width<T>>(to, i0, j0, place, acc, smem_a);
   }
 }
 

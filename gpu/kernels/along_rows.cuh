@@ -1,0 +1,66 @@
+// Writing a tile of C whose rows do not begin at multiples of 16 bytes: by way of shared memory, so that a warp writes
+// neighbours in one access. Its lanes' own elements, one by one, would write parts of many sectors.
+#pragma once
+
+#include "gpu/kernels/thread_elements.cuh"
+
+namespace TANDEM_KERNEL_NAMESPACE {
+
+/// 1, which the compiler does not know. Stored four at a time as they are, accumulators would stand in registers side
+/// by side all along; times this, they need not.
+template <class T>
+__device__ __forceinline__ T times_one(gemm_operands<T> const& g) {
+  return g.k > 0 ? T{1} : T{0};
+}
+template <class T>
+__device__ __forceinline__ void store_scaled(T* to, T const* from, T one) {
+  T vector[vector_width<T>];
+#pragma unroll
+  for (int x = 0; x < vector_width<T>; ++x) vector[x] = one * from[x];
+  store_vector(to, vector);
+}
+
+/// Elements of shared memory that a warp takes, for `rows_each` rows of C of each of its threads.
+template <int tn, int rows_each>
+constexpr int along_rows_size = 32 * tn * rows_each;
+
+/// As write_elements, for threads that share C by warps. A turn takes one row of each thread, or a vector of them
+/// (`rows_each` = width). `smem`, which nobody reads after the next barrier, has along_rows_size elements a warp.
+template <int rows_each, class T, int tm, int tn, class Place>
+__device__ __forceinline__ void write_along_rows(gemm_operands<T> const& g, std::int64_t i0, std::int64_t j0,
+                                                 Place const& place, T const (&acc)[tm][tn], T* smem) {
+  constexpr int width = vector_width<T>, lanes_n = Place::col_step / width, lanes_m = 32 / lanes_n;
+  constexpr int rows = lanes_m * rows_each, cols = lanes_n * tn;  // in shared memory
+  constexpr int row_step = width / rows_each;                     // rows of C between those in shared memory
+  static_assert(Place::row_step == lanes_m * width, "a warp's vectors of rows follow one another");
+  static_assert(cols % 32 == 0 && (rows_each == 1 || rows_each == width), "a warp writes whole lines of rows");
+  int const warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
+  T* const of_warp = smem + warp * along_rows_size<tn, rows_each>;  // (rows, cols)
+  int const row_in_warp = place.row % (lanes_m * tm), col_in_warp = place.col % cols;
+  std::int64_t const row0 = i0 + place.row - row_in_warp, col0 = j0 + place.col - col_in_warp + lane;
+  int const inside_m = static_cast<int>(min(g.m - row0, std::int64_t{lanes_m * tm}));
+  int const inside_n = static_cast<int>(min(g.n - col0, std::int64_t{cols}));
+  T* const mine = of_warp + row_in_warp / width * rows_each * cols + col_in_warp;
+  T const one = times_one(g);
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < tm; i += rows_each) {
+#pragma unroll
+    for (int r = 0; r < rows_each; ++r)
+#pragma unroll
+      for (int j = 0; j < tn; j += width)
+        store_scaled(mine + r * cols + place.col_of(j) - place.col, &acc[i + r][j], one);
+    __syncwarp();
+    int const first = place.row_of(i) - place.row;
+    T* c = g.c + (row0 + first) * g.ldc + col0;
+#pragma unroll 4
+    for (int row = 0; row < rows; ++row, c += row_step * g.ldc)
+#pragma unroll
+      for (int col = 0; col < cols; col += 32)
+        if (first + row * row_step < inside_m && col < inside_n)
+          write_result(c[col], g.alpha, of_warp[row * cols + lane + col], g.beta);
+    __syncwarp();
+  }
+}
+
+}  // namespace TANDEM_KERNEL_NAMESPACE
