@@ -57,8 +57,8 @@ class product {
     multiply_panels(kernel_, o_, t_, rows_of(part), cols_of(part), {0, o_.k}, packed_a(part), packed_b(part));
   }
 
-  // The sums of each panel of k lie apart until all are there, and are then added to C in the order of the panels. Where
-  // a panel has kc terms, one thread would have done the same: the bits are equal.
+  // The sums of each panel of k lie apart until all are there, and are then added to C in the order of the panels.
+  // Where a panel has kc terms, one thread would have done the same: the bits are equal.
   void plan_sums() {
     panels_ = ceil_div(o_.k, apart_);
     if (grid_.terms == 1) return;

@@ -101,9 +101,9 @@ struct block {
     kernel.tile(t.pack_b ? source::packed : source::in_place, width, height)(w);
   }
 
-  // The last tile of a row of tiles asks for what the first of the next row reads of A. A single one does where A's rows
-  // are too short for the hardware to look ahead along them, and not over at once. What the next panel of k packs of B
-  // is shared out among the other tiles.
+  // The last tile of a row of tiles asks for what the first of the next row reads of A. A single one does where A's
+  // rows are too short for the hardware to look ahead along them, and not over at once. What the next panel of k packs
+  // of B is shared out among the other tiles.
   void ask_ahead(tile_work<T>& w, std::int64_t i, std::int64_t height, std::int64_t j) const {
     constexpr std::int64_t size = sizeof(T), least = 128, most = 1024;  // bytes of a row
     bool const last_asks_for_a = nb > t.cols || (kb * size >= least && kb * size <= most);

@@ -31,9 +31,7 @@ extern template tiling packed_tiling(cache_sizes const&, microkernel<float> cons
 extern template tiling packed_tiling(cache_sizes const&, microkernel<double> const&, operands<double> const&);
 extern template tiling choose_tiling(cache_sizes const&, microkernel<float> const&, operands<float> const&);
 extern template tiling choose_tiling(cache_sizes const&, microkernel<double> const&, operands<double> const&);
-extern template grid choose_grid(microkernel<float> const&, operands<float> const&, tiling const&, int,
-                                 bool);
-extern template grid choose_grid(microkernel<double> const&, operands<double> const&, tiling const&, int,
-                                 bool);
+extern template grid choose_grid(microkernel<float> const&, operands<float> const&, tiling const&, int, bool);
+extern template grid choose_grid(microkernel<double> const&, operands<double> const&, tiling const&, int, bool);
 
 }  // namespace tandem::cpu

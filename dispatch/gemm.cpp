@@ -161,8 +161,7 @@ gemm_plan<T>::gemm_plan(matrix_view<T const> a, matrix_view<T const> b, matrix_v
   bool const degenerate = p.m == 0 || p.n == 0 || p.k == 0 || p.alpha == 0;
   prepared_gemm prepared = row->prepare && !degenerate ? row->prepare(p) : prepared_gemm();
   if (!prepared.call)
-    prepared = {settled::call,
-                std::make_shared<settled const>(settled{p, row, execution_of(options)})};
+    prepared = {settled::call, std::make_shared<settled const>(settled{p, row, execution_of(options)})};
   call_ = prepared.call;
   state_ = std::move(prepared.state);
 }

@@ -92,8 +92,8 @@ struct column {
 template <class T>
 constexpr int cols_ahead = 512 / sizeof(T);
 
-// Asks for rows that are read later, line by line, as fast as R rows of this tile's A are used up; for L2, because L1 is
-// full. Without such rows it asks again for what is there.
+// Asks for rows that are read later, line by line, as fast as R rows of this tile's A are used up; for L2, because L1
+// is full. Without such rows it asks again for what is there.
 template <class T, int R>
 struct later_rows {
   static constexpr int line = 64, lines = (R * static_cast<int>(sizeof(T)) + line - 1) / line;  // a step of k

@@ -47,7 +47,8 @@ using pack_contiguous_function = void (*)(T const* src, std::int64_t stride_d, s
                                           T* out);
 
 /// One element type's microkernels: a tile for every number of rows up to mr, or up to most_rows of one vector, and of
-/// vectors up to four, as far as they fit the registers. Width 0 is half a vector, for a few columns that are left over.
+/// vectors up to four, as far as they fit the registers. Width 0 is half a vector, for a few columns that are left
+/// over.
 template <class T>
 struct microkernel {
   static constexpr int most_rows = 16, widths = 5;

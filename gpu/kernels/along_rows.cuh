@@ -22,7 +22,7 @@ __device__ __forceinline__ void store_scaled(T* to, T const* from, T one) {
 
 /// Elements of shared memory that a warp takes, for `rows_each` rows of C of each of its threads.
 template <int tn, int rows_each>
-constexpr int along_rows_size = 32 * tn * rows_each;
+constexpr int along_rows_size = 32 * tn* rows_each;
 
 /// As write_elements, for threads that share C by warps. A turn takes one row of each thread, or a vector of them
 /// (`rows_each` = width). `smem`, which nobody reads after the next barrier, has along_rows_size elements a warp.

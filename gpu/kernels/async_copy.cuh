@@ -26,8 +26,7 @@ __global__ void __launch_bounds__(bm / tm * (bn / tn), blocks)
   T* const smem_a = dynamic_shared<T>();               // (stages, bk, bm)
   T* const smem_b = smem_a + stages * layout_a::size;  // (stages, bk, bn)
   auto const place = warp_place<T, bm, bn, wm, wn, tm, tn>(lane_order::z);
-  static_assert(threads / 32 * along_rows_size<tn, 1> <= stages * layout_a::size,
-                "rows of C have a place there");
+  static_assert(threads / 32 * along_rows_size<tn, 1> <= stages * layout_a::size, "rows of C have a place there");
 
   for_each_tile<bm, bn>(g.m, g.n, group, [&](std::int64_t i0, std::int64_t j0) {
     async_tile_loader<T, layout_a, bm, bk, threads, !trans_a, vectors> next_a(g.a, g.lda, g.m, i0);

@@ -4,8 +4,8 @@
 // they would stand side by side, and half of the multiply-adds find their three operands in one bank of registers.
 #pragma once
 
-#include "gpu/kernels/along_rows.cuh"
 #include "gpu/kernels/align.cuh"
+#include "gpu/kernels/along_rows.cuh"
 #include "gpu/kernels/async_tiles.cuh"
 #include "gpu/kernels/forms.cuh"
 #include "gpu/kernels/shares.cuh"

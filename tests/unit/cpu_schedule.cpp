@@ -107,7 +107,8 @@ TEST_CASE("rows of A are copied only where a tile's rows would meet in one set o
   }
 }
 
-TEST_CASE("where fewer rows of A leave each other alone, tiles are low instead, unless a copy is used for many columns") {
+TEST_CASE(
+    "where fewer rows of A leave each other alone, tiles are low instead, unless a copy is used for many columns") {
   cache_sizes const caches{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
   for (auto const* set : tandem::cpu::instruction_sets()) {
     INFO(set->technique);
