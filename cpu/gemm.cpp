@@ -2,6 +2,8 @@
 #include "cpu/gemm.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <memory>
 
 #include "cpu/caches.hpp"
 #include "cpu/dots.hpp"
@@ -30,19 +32,19 @@ class product {
       : kernel_(kernel), o_(o), t_(t), grid_(choose_grid(kernel, o, t, offered_threads(e), e.reproducible)) {
     std::int64_t const panels = ceil_div(o.k, t.kc);
     apart_ = e.reproducible ? t.kc : ceil_div(panels, grid_.terms) * t.kc;
+    pieces_ = choose_pieces(o, t, grid_);
   }
 
   void operator()() {
-    // Everything that can fail happens before C is touched.
-    a_size_ = packed_a_size<T>(t_), b_size_ = packed_b_size(kernel_, t_);
-    std::int64_t const packed = grid_.parts() * (a_size_ + b_size_);
     plan_sums();
-    packed_ = static_cast<T*>(
-        thread_workspace().reserve(static_cast<std::size_t>(packed + sums_size_ * panels_at_once_) * sizeof(T)));
-    sums_ = packed_ + packed;
-    if (grid_.terms == 1) return run_team(grid_.parts(), [this](int part) { multiply(part); });
+    reserve();  // everything that can fail happens before C is touched
+    if (grid_.terms == 1)
+      return run_team(grid_.parts(), pieces_, counters_,
+                      [this](int thread, int part, int piece) { multiply(thread, part, piece); });
     for (first_ = 0; first_ < panels_; first_ += panels_at_once_) {
-      run_team(grid_.parts(), [this](int part) { sum_apart(part); });
+      auto const panels = static_cast<int>(ceil_div(panels_now(), grid_.terms));
+      run_team(grid_.parts(), panels, counters_,
+               [this](int thread, int part, int panel) { sum_apart(thread, part, panel); });
       run_team(grid_.parts(), [this](int part) { add_up(part); });
     }
   }
@@ -50,11 +52,28 @@ class product {
  private:
   span_of rows_of(int part) const { return share(o_.m, part / grid_.terms / grid_.cols, grid_.rows, 1); }
   span_of cols_of(int part) const { return share(o_.n, part / grid_.terms % grid_.cols, grid_.cols, kernel_.lanes); }
-  T* packed_a(int part) const { return packed_ + part * (a_size_ + b_size_); }
-  T* packed_b(int part) const { return packed_a(part) + a_size_; }
+  T* packed_a(int thread) const { return packed_ + thread * (a_size_ + b_size_); }
+  T* packed_b(int thread) const { return packed_a(thread) + a_size_; }
+  std::int64_t panels_now() const { return std::min(panels_at_once_, panels_ - first_); }
 
-  void multiply(int part) const {
-    multiply_panels(kernel_, o_, t_, rows_of(part), cols_of(part), {0, o_.k}, packed_a(part), packed_b(part));
+  void reserve() {
+    a_size_ = packed_a_size<T>(t_), b_size_ = packed_b_size(kernel_, t_);
+    std::int64_t const packed = grid_.parts() * (a_size_ + b_size_);
+    auto const parts = static_cast<std::size_t>(grid_.parts());
+    auto const bytes = static_cast<std::size_t>(packed + sums_size_ * panels_at_once_) * sizeof(T);
+    std::size_t const counters = (bytes + alignof(piece_counter) - 1) & -alignof(piece_counter);
+    auto* const memory = static_cast<std::byte*>(thread_workspace().reserve(counters + parts * sizeof(piece_counter)));
+    packed_ = reinterpret_cast<T*>(memory);
+    sums_ = packed_ + packed;
+    counters_ = reinterpret_cast<piece_counter*>(memory + counters);
+    std::uninitialized_default_construct_n(counters_, parts);
+  }
+
+  void multiply(int thread, int part, int piece) const {
+    auto const of_part = rows_of(part);
+    auto const rows = share(of_part.size(), piece, pieces_, t_.rows);
+    multiply_panels(kernel_, o_, t_, {of_part.first + rows.first, of_part.first + rows.last}, cols_of(part), {0, o_.k},
+                    packed_a(thread), packed_b(thread));
   }
 
   // The sums of each panel of k lie apart until all are there, and are then added to C in the order of the panels.
@@ -62,28 +81,26 @@ class product {
   void plan_sums() {
     panels_ = ceil_div(o_.k, apart_);
     if (grid_.terms == 1) return;
-    constexpr std::int64_t most = std::int64_t{2} << 20;  // bytes, which stay in a cache until they are added
     sums_size_ = o_.m * o_.n;
-    std::int64_t const kept = most / (sums_size_ * static_cast<std::int64_t>(sizeof(T)));
+    std::int64_t const kept = most_sums / (sums_size_ * static_cast<std::int64_t>(sizeof(T)));
     panels_at_once_ = std::min(std::max<std::int64_t>(kept, grid_.terms), panels_);
   }
 
-  void sum_apart(int part) const {
+  void sum_apart(int thread, int part, int panel) const {
+    auto const panels = share(panels_now(), part % grid_.terms, grid_.terms, 1);
+    auto const i = panels.first + panel;
+    if (i >= panels.last) return;  // some have one less
     auto o = o_;
     o.alpha = 1, o.beta = 0, o.ldc = o.n;
-    auto const now = std::min(panels_at_once_, panels_ - first_);
-    auto const mine = share(now, part % grid_.terms, grid_.terms, 1);
-    for (auto i = mine.first; i < mine.last; ++i) {
-      o.c = sums_ + i * sums_size_;
-      auto const p0 = (first_ + i) * apart_;
-      multiply_panels(kernel_, o, t_, rows_of(part), cols_of(part), {p0, std::min(p0 + apart_, o.k)}, packed_a(part),
-                      packed_b(part));
-    }
+    o.c = sums_ + i * sums_size_;
+    auto const p0 = (first_ + i) * apart_;
+    multiply_panels(kernel_, o, t_, rows_of(part), cols_of(part), {p0, std::min(p0 + apart_, o.k)}, packed_a(thread),
+                    packed_b(thread));
   }
 
   void add_up(int part) const {
     auto const rows = share(o_.m, part, grid_.parts(), 1);
-    auto const now = std::min(panels_at_once_, panels_ - first_);
+    auto const now = panels_now();
     for (auto i = rows.first; i < rows.last; ++i)
       for (std::int64_t s = 0; s < now; ++s)
         kernel_.combine(o_.n, o_.alpha, sums_ + s * sums_size_ + i * o_.n, first_ + s == 0 ? o_.beta : T(1),
@@ -94,12 +111,14 @@ class product {
   operands<T> o_;
   tiling t_;
   grid grid_;
+  int pieces_ = 1;  // of a part's rows
   std::int64_t a_size_ = 0, b_size_ = 0;
   std::int64_t apart_ = 0;  // terms of a panel
   std::int64_t panels_ = 0, panels_at_once_ = 0, sums_size_ = 0;
   std::int64_t first_ = 0;  // of the panels summed apart at present
   T* packed_ = nullptr;
   T* sums_ = nullptr;  // (panels at once, m, n)
+  piece_counter* counters_ = nullptr;
 };
 
 template <class T>

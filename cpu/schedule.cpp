@@ -118,13 +118,15 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
     return t;
   }
   if (o.n <= 4 * kernel.nr && (o.a_col == 1 || o.m * size <= 512)) {
-    // A narrow C: A is used up as it comes, along its rows or in rows that are short; a block of B fills half of L2.
+    // A narrow C: A is used up as it comes, along its rows or in rows that are short; a block of B fills half of L2, or
+    // is a page of a row of A deep: of more blocks threads have more equal shares.
     t.b_stays = (are_near(caches, o) || is_soon_done(caches, kernel, o)) && has_whole_lines(o);
     t.pack_b = !t.b_stays;
     t.nc = o.n;
     // What B's next block brings with it from beyond L3, while this one is used, has a place in L2 as well.
     std::int64_t const places = o.k * o.n * size > caches.l3 / 2 ? 4 : 2;
-    t.kc = split(o.k, caches.l2 / places / (size * padded(kernel, o.n, t.cols)), 8);
+    std::int64_t const of_b = caches.l2 / places / (size * padded(kernel, o.n, t.cols));
+    t.kc = split(o.k, std::min(of_b, page / size), 8);
     t.mc = o.m;
     // Of a transposed A's rows, which are short, a tile takes a part: they are copied as the stream that they are.
     t.pack_a = o.a_col != 1 && o.m > kernel.mr;
@@ -173,6 +175,7 @@ template <class T>
 grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, int threads, bool reproducible) {
   double const halves = as_double(ceil_div(2 * o.n, kernel.lanes));  // half vectors of a row of C
   double const k = as_double(o.k);
+  std::int64_t const most_terms = most_sums / (o.m * o.n * static_cast<std::int64_t>(sizeof(T)));
   grid best;
   double best_cost = steps(o.m, halves / 2, t) * k;
   if (best_cost < 2 * waking(2)) return best;
@@ -189,10 +192,21 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
   for (int rows = 1; rows <= threads && rows <= o.m; ++rows)
     for (int cols = 1; rows * cols <= threads && cols <= ceil_div(o.n, kernel.lanes); ++cols) {
       consider({rows, cols, 1});
-      int const terms = static_cast<int>(std::min<std::int64_t>(threads / (rows * cols), ceil_div(o.k, t.kc)));
+      int const terms =
+          static_cast<int>(std::min({std::int64_t{threads} / (rows * cols), ceil_div(o.k, t.kc), most_terms}));
       if (terms > 1) consider({rows, cols, terms});
     }
   return best;
+}
+
+template <class T>
+int choose_pieces(operands<T> const& o, tiling const& t, grid const& g) {
+  // Two threads differ little; each piece packs B anew, or goes along all of it.
+  constexpr int least_parts = 4, most = 4;
+  constexpr std::int64_t packed_rows = 64, tiles = 4;
+  if (g.parts() < least_parts || g.terms > 1) return 1;
+  std::int64_t const rows = o.m / g.rows, least = t.pack_b ? packed_rows : tiles * t.rows;
+  return static_cast<int>(std::clamp<std::int64_t>(rows / least, 1, most));
 }
 
 template tiling packed_tiling(cache_sizes const&, microkernel<float> const&, operands<float> const&);
@@ -201,5 +215,7 @@ template tiling choose_tiling(cache_sizes const&, microkernel<float> const&, ope
 template tiling choose_tiling(cache_sizes const&, microkernel<double> const&, operands<double> const&);
 template grid choose_grid(microkernel<float> const&, operands<float> const&, tiling const&, int, bool);
 template grid choose_grid(microkernel<double> const&, operands<double> const&, tiling const&, int, bool);
+template int choose_pieces(operands<float> const&, tiling const&, grid const&);
+template int choose_pieces(operands<double> const&, tiling const&, grid const&);
 
 }  // namespace tandem::cpu

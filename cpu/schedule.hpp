@@ -8,6 +8,9 @@
 
 namespace tandem::cpu {
 
+/// Bytes of sums that lie apart at a time: they stay in a cache until they are added.
+inline constexpr std::int64_t most_sums = std::int64_t{2} << 20;
+
 /// A grid of parts: rows x cols blocks of C, each with `terms` shares of k. One thread works on each part.
 struct grid {
   int rows = 1, cols = 1, terms = 1;
@@ -27,11 +30,17 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
 template <class T>
 grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, int threads, bool reproducible);
 
+/// In how many pieces each part of the grid is to be cut along its rows, for threads that are done to take from others.
+template <class T>
+int choose_pieces(operands<T> const& o, tiling const& t, grid const& g);
+
 extern template tiling packed_tiling(cache_sizes const&, microkernel<float> const&, operands<float> const&);
 extern template tiling packed_tiling(cache_sizes const&, microkernel<double> const&, operands<double> const&);
 extern template tiling choose_tiling(cache_sizes const&, microkernel<float> const&, operands<float> const&);
 extern template tiling choose_tiling(cache_sizes const&, microkernel<double> const&, operands<double> const&);
 extern template grid choose_grid(microkernel<float> const&, operands<float> const&, tiling const&, int, bool);
 extern template grid choose_grid(microkernel<double> const&, operands<double> const&, tiling const&, int, bool);
+extern template int choose_pieces(operands<float> const&, tiling const&, grid const&);
+extern template int choose_pieces(operands<double> const&, tiling const&, grid const&);
 
 }  // namespace tandem::cpu

@@ -6,6 +6,7 @@
 // are is still OpenMP's to say: `omp_get_max_threads()`, and one inside a parallel region.
 #pragma once
 
+#include <atomic>
 #include <type_traits>
 
 #include <tandem/kernel.hpp>
@@ -27,6 +28,29 @@ void run_team(int parts, F&& work) {
   if (parts == 1) return work(0);
   run_team(
       parts, [](void* context, int part) { (*static_cast<function*>(context))(part); }, &work);
+}
+
+/// How many pieces of a part have been taken; a cache line of its own.
+struct alignas(64) piece_counter {
+  std::atomic<int> taken = 0;
+};
+
+/// `work(thread, part, piece)` for each of 0 <= piece < pieces of each part, once: thread `part` takes the pieces of
+/// its own part and then of others, so that a slow core does not hold up the rest. One counter for each part.
+template <class F>
+void run_team(int parts, int pieces, piece_counter* counters, F&& work) {
+  if (pieces == 1) return run_team(parts, [&](int part) { work(part, part, 0); });
+  for (int part = 0; part < parts; ++part) counters[part].taken.store(0, std::memory_order_relaxed);
+  run_team(parts, [&](int thread) {
+    for (int i = 0; i < parts; ++i) {
+      int const part = (thread + i) % parts;
+      auto& taken = counters[part].taken;
+      while (taken.load(std::memory_order_relaxed) < pieces) {
+        int const piece = taken.fetch_add(1, std::memory_order_relaxed);
+        if (piece < pieces) work(thread, part, piece);
+      }
+    }
+  });
 }
 
 }  // namespace tandem::cpu

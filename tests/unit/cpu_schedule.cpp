@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -129,7 +130,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a block of a narrow B leaves a place in L2 for the next one, where that comes from beyond L3") {
-  cache_sizes const caches{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
+  cache_sizes const caches{.l1 = 48 << 10, .l2 = 128 << 10, .l3 = 32 << 20};
   for (auto const* set : tandem::cpu::instruction_sets()) {
     INFO(set->technique);
     auto const& kernel = set->f32;
@@ -142,6 +143,15 @@ TEST_CASE("a block of a narrow B leaves a place in L2 for the next one, where th
     CHECK(bytes_of_block(depth_of(16 << 20)) <= caches.l2 / 2);
     CHECK(bytes_of_block(depth_of(20 << 20)) > caches.l2 * 3 / 16);
     CHECK(bytes_of_block(depth_of(20 << 20)) <= caches.l2 / 4);
+  }
+}
+
+TEST_CASE("blocks of a narrow B are at most a page of a row of A deep, so that there are many") {
+  cache_sizes const caches{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
+  for (auto const* set : tandem::cpu::instruction_sets()) {
+    INFO(set->technique);
+    CHECK(tandem::cpu::choose_tiling(caches, set->f32, product<float>(64, 16, 100000)).kc <= 1024);
+    CHECK(tandem::cpu::choose_tiling(caches, set->f64, product<double>(64, 8, 100000)).kc <= 512);
   }
 }
 
@@ -229,6 +239,44 @@ TEST_CASE("a grid has at most as many parts as threads, and each of its parts so
       CHECK(g.parts() <= threads);
       CHECK((g.rows <= o.m && g.cols <= o.n && g.terms <= (o.k + t.kc - 1) / t.kc));
     }
+  });
+}
+
+TEST_CASE("threads share k only where the sums stay in a cache until they are added") {
+  for_each_product([&]<class T>(tandem::cpu::microkernel<T> const& kernel, tandem::cpu::operands<T> const& o) {
+    auto const t = tandem::cpu::choose_tiling(tandem::cpu::host_caches(), kernel, o);
+    for (int threads : {4, 16, 64}) {
+      auto const g = tandem::cpu::choose_grid(kernel, o, t, threads, true);
+      auto const sums = o.m * o.n * g.terms * static_cast<std::int64_t>(sizeof(T));
+      CHECK((g.terms == 1 || sums <= tandem::cpu::most_sums));
+    }
+  });
+  auto const& kernel = tandem::cpu::instruction_sets().front()->f32;
+  cache_sizes const caches{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
+  auto const terms = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    auto const o = product<float>(m, n, k);
+    return tandem::cpu::choose_grid(kernel, o, tandem::cpu::choose_tiling(caches, kernel, o), 16, true).terms;
+  };
+  CHECK(terms(64, 64, 100000) > 1);
+  CHECK(terms(4096, 4096, 4096) == 1);
+}
+
+TEST_CASE("parts of many threads are cut into pieces of many rows, those of two are not") {
+  auto const& kernel = tandem::cpu::instruction_sets().front()->f32;
+  cache_sizes const caches{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
+  auto const pieces = [&](std::int64_t m, std::int64_t n, std::int64_t k, tandem::cpu::grid const& g) {
+    auto const o = product<float>(m, n, k);
+    return tandem::cpu::choose_pieces(o, tandem::cpu::choose_tiling(caches, kernel, o), g);
+  };
+  CHECK(pieces(4096, 4096, 4096, {.rows = 4, .cols = 4, .terms = 1}) == 4);
+  CHECK(pieces(4096, 4096, 4096, {.rows = 2, .cols = 1, .terms = 1}) == 1);
+  CHECK(pieces(16, 4096, 4096, {.rows = 1, .cols = 16, .terms = 1}) == 1);
+  CHECK(pieces(64, 64, 100000, {.rows = 1, .cols = 1, .terms = 16}) == 1);
+  for_each_product([&]<class T>(tandem::cpu::microkernel<T> const& one, tandem::cpu::operands<T> const& o) {
+    auto const t = tandem::cpu::choose_tiling(tandem::cpu::host_caches(), one, o);
+    tandem::cpu::grid const g{.rows = static_cast<int>(std::min<std::int64_t>(o.m, 16)), .cols = 1, .terms = 1};
+    auto const count = tandem::cpu::choose_pieces(o, t, g);
+    CHECK((count >= 1 && count <= 4));
   });
 }
 

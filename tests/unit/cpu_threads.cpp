@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -61,6 +63,42 @@ TEST_CASE("every part of a team's work is done once, by as many threads as there
     tandem::cpu::run_team(parts, [&](int part) { ++done[static_cast<std::size_t>(part)]; });
     CHECK(done == std::vector<int>(static_cast<std::size_t>(parts), 1));
   }
+}
+
+TEST_CASE("every piece of a part is done once, by one thread at a time") {
+  for (int parts : {1, 2, 5})
+    for (int pieces : {1, 2, 7}) {
+      INFO(parts, " parts of ", pieces, " pieces");
+      std::vector<tandem::cpu::piece_counter> counters(static_cast<std::size_t>(parts));
+      std::vector<std::atomic<int>> done(static_cast<std::size_t>(parts * pieces));
+      std::vector<std::atomic<int>> at_work(static_cast<std::size_t>(parts));
+      std::atomic<bool> alone = true;
+      for (int round = 1; round <= 2; ++round) {
+        tandem::cpu::run_team(parts, pieces, counters.data(), [&](int thread, int part, int piece) {
+          if (at_work[static_cast<std::size_t>(thread)]++ != 0) alone = false;
+          ++done[static_cast<std::size_t>(part * pieces + piece)];
+          --at_work[static_cast<std::size_t>(thread)];
+        });
+        for (auto const& times : done) CHECK(times == round);
+      }
+      CHECK(alone);
+    }
+}
+
+TEST_CASE("pieces of a thread that is held up are done by the others") {
+  constexpr int parts = 3, pieces = 4;
+  std::vector<tandem::cpu::piece_counter> counters(parts);
+  std::atomic<int> done = 0;
+  std::atomic<bool> helped = false;
+  auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  tandem::cpu::run_team(parts, pieces, counters.data(), [&](int, int part, int piece) {
+    // The caller's first piece ends when all others are done.
+    while (part == 0 && piece == 0 && done < parts * pieces - 1 && std::chrono::steady_clock::now() < deadline)
+      std::this_thread::yield();
+    if (part == 0 && piece == 0) helped = done == parts * pieces - 1;
+    ++done;
+  });
+  CHECK(helped);
 }
 
 TEST_CASE("a forked child computes with threads of its own") {
