@@ -129,6 +129,7 @@ inline constexpr gpu::gemm_row gemm_rows[] = {
     {"warp_tile",             dtype::f32, {128, 128, 8,   64, 64,  16, 8},  1e12, launch_warp_tile<float, 128, 128, 8, 64, 64, 16, 8, 2>},
     {"z_order",               dtype::f32, {64, 64, 8,     32, 32,  8, 4},  1e12, launch_z_order<float, 64, 64, 8, 32, 32, 8, 4, 4>},
     {"z_order",               dtype::f32, {128, 128, 8,   64, 64,  16, 8},  1e12, launch_z_order<float, 128, 128, 8, 64, 64, 16, 8, 2>},
+    {"z_order",               dtype::f32, {64, 64, 16,    32, 32,  8, 4},  1e12, launch_z_order<float, 64, 64, 16, 32, 32, 8, 4, 4>},
     {"async_copy",            dtype::f32, {64, 64, 8,     32, 32,  8, 4},  1e12, launch_async_copy<float, 64, 64, 8, 32, 32, 8, 4, 4, 4>},
     {"async_copy",            dtype::f32, {128, 128, 8,   64, 64,  16, 8},  1e12, launch_async_copy<float, 128, 128, 8, 64, 64, 16, 8, 4, 2>},
     {"async_copy_m_first",    dtype::f32, {128, 128, 8,   64, 64,  16, 8},  1e12, launch_async_copy<float, 128, 128, 8, 64, 64, 16, 8, 4, 2, m_first>},
@@ -146,6 +147,7 @@ inline constexpr gpu::gemm_row gemm_rows[] = {
     {"async_copy",            dtype::f64, {128, 64, 8,    32, 64,  8, 8},  1e12, launch_async_copy<double, 128, 64, 8, 32, 64, 8, 8, 4, 2>},
     // Of a block_tiling:     block        thread  groups, stages, blocks on a multiprocessor
     split_k_row<block_tiling<float,  32, 32, 128,  8, 4,  8, 3, 2>>(),
+    split_k_row<block_tiling<float,  32, 64, 64,   4, 8,  4, 3, 2>>(),
     split_k_row<block_tiling<float,  64, 64, 64,   8, 8,  4, 3, 2>>(),
     split_k_row<block_tiling<double, 32, 32, 64,   4, 4,  4, 3, 2>>(),
     stream_k_row<block_tiling<float,  128, 128, 16,  8, 8,  1, 4, 2>>(),
@@ -187,6 +189,7 @@ inline constexpr gpu::gemm_row gemm_rows[] = {
     persistent_row<persistent_tiling<float,  1, 2,  32, 16, 8,  4, 1, 4>>(),
     persistent_row<persistent_tiling<float,  2, 1,  16, 8, 16,  4, 2, 2>>(),
     persistent_row<persistent_tiling<float,  1, 1,  64, 16, 8,  3, 1, 8>>(),
+    persistent_row<persistent_tiling<float,  1, 1,  32, 8, 16,  4, 2, 4>>(),
     persistent_row<persistent_tiling<double, 4, 2,  8,  8, 8,   4, 1>>(),
     persistent_row<persistent_tiling<double, 2, 1,  32, 8, 8,   3, 1, 4>>(),
     peeled_row<persistent_tiling<float,  4, 2,  8,  8, 16,  6, 1>>(),

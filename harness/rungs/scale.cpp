@@ -220,11 +220,16 @@ class scale_rung {
     double const share = std::min(2.3e9, x_.kernel().flop_budget / 4);
     if (share < 6e8) return;
     auto const edge = static_cast<std::int64_t>(std::cbrt(share / 2) * 0.97);
-    for (auto const f : {fill::integer, fill::permutation_a, fill::permutation_b}) {
-      auto t = sized(edge | 1, edge / 8 * 8, (edge + 10) | 1, f == fill::integer ? 0 : 7);
-      t.fill = f;
-      // One thread alone has more blocks than its share of the rows would be.
-      if (f == fill::permutation_a && x_.kernel().threaded) t.threads = 1;
+    struct turn {
+      harness::fill fill;
+      int form;
+      bool alone;  // one thread has more blocks than its share of the rows would be
+    };
+    for (auto const& how : {turn{fill::integer, 0, false}, turn{fill::permutation_a, 7, true},
+                            turn{fill::permutation_b, 7, false}, turn{fill::permutation_b, 1, true}}) {
+      auto t = sized(edge | 1, edge / 8 * 8, (edge + 10) | 1, how.form);
+      t.fill = how.fill;
+      if (how.alone && x_.kernel().threaded) t.threads = 1;
       check(t);
     }
   }

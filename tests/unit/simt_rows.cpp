@@ -89,7 +89,7 @@ TEST_CASE("k is cut into slices of whole chunks where C has few tiles, and nowhe
     CHECK(row.plan(p).levels.front().name == "block");
     ++cut;
   }
-  CHECK(cut == 8);
+  CHECK(cut == 9);
 }
 
 TEST_CASE("shares of the chunks begin and end anywhere in tiles") {
