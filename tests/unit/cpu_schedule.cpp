@@ -146,6 +146,19 @@ TEST_CASE("a block of a narrow B leaves a place in L2 for the next one, where th
   }
 }
 
+TEST_CASE("a skinny C takes short stretches of B where its rows would push each other out of L2") {
+  cache_sizes const large{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20}, small{large.l1, 1 << 20, large.l3};
+  for (auto const* set : tandem::cpu::instruction_sets()) {
+    INFO(set->technique);
+    auto const depth = [&](cache_sizes const& caches, std::int64_t n) {
+      return tandem::cpu::choose_tiling(caches, set->f32, product<float>(set->f32.mr, n, 4096)).kc;
+    };
+    CHECK(depth(large, 4096) == 64);
+    CHECK(depth(large, 4000) == 256);
+    CHECK(depth(small, 4096) == 256);
+  }
+}
+
 TEST_CASE("blocks of a narrow B are at most a page of a row of A deep, so that there are many") {
   cache_sizes const caches{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
   for (auto const* set : tandem::cpu::instruction_sets()) {
