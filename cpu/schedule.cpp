@@ -121,15 +121,16 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
     return t;
   }
   if (o.n <= 4 * kernel.nr && (o.a_col == 1 || o.m * size <= 512)) {
-    // A narrow C: A is used up as it comes, along its rows or in rows that are short; a block of B fills half of L2, or
-    // is a page of a row of A deep: of more blocks threads have more equal shares.
+    // A narrow C: A is used up as it comes, along its rows or in rows that are short; a block of B fills half of L2.
+    // Where threads may share k, it is a page of a row of A deep at most: of more blocks they have more equal shares.
     t.b_stays = (are_near(caches, o) || is_soon_done(caches, kernel, o)) && has_whole_lines(o);
     t.pack_b = !t.b_stays;
     t.nc = o.n;
     // What B's next block brings with it from beyond L3, while this one is used, has a place in L2 as well.
     std::int64_t const places = o.k * o.n * size > caches.l3 / 2 ? 4 : 2;
     std::int64_t const of_b = caches.l2 / places / (size * padded(kernel, o.n, t.cols));
-    t.kc = split(o.k, std::min(of_b, page / size), 8);
+    bool const is_small = o.m * o.n * size <= most_sums / 16;
+    t.kc = split(o.k, is_small ? std::min(of_b, page / size) : of_b, 8);
     t.mc = o.m;
     // Of a transposed A's rows, which are short, a tile takes a part: they are copied as the stream that they are.
     t.pack_a = o.a_col != 1 && o.m > kernel.mr;
@@ -179,14 +180,18 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
   double const halves = as_double(ceil_div(2 * o.n, kernel.lanes));  // half vectors of a row of C
   double const k = as_double(o.k);
   std::int64_t const most_terms = most_sums / (o.m * o.n * static_cast<std::int64_t>(sizeof(T)));
+  // What a part reads comes mostly beside the arithmetic: as if a step brought 40 bytes.
+  constexpr double of_element = sizeof(T) / 40.0;
   grid best;
-  double best_cost = steps(o.m, halves / 2, t) * k;
+  double best_cost = (steps(o.m, halves / 2, t) + of_element * as_double(o.m + o.n)) * k;
   if (best_cost < 2 * waking(2)) return best;
   auto const consider = [&](grid const& g) {
     double const share = std::ceil(halves / g.cols) / 2;
     auto const panels = ceil_div(o.k, t.kc);
-    double cost = steps(ceil_div(o.m, g.rows), share, t) * as_double(ceil_div(panels, g.terms) * t.kc);
-    cost += waking(g.parts());
+    auto const rows = ceil_div(o.m, g.rows);
+    double const terms = as_double(ceil_div(panels, g.terms) * t.kc);
+    double const read = (as_double(rows) + share * as_double(kernel.lanes)) * terms;  // elements of A and B
+    double cost = steps(rows, share, t) * terms + of_element * read + waking(g.parts());
     // Sums apart are written once and read once.
     double const sums = reproducible ? as_double(panels) : g.terms;
     if (g.terms > 1) cost += waking(g.parts()) + 4 * as_double(o.m) * halves / 2 * sums / g.parts();

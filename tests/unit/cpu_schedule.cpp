@@ -159,12 +159,29 @@ TEST_CASE("a skinny C takes short stretches of B where its rows would push each 
   }
 }
 
-TEST_CASE("blocks of a narrow B are at most a page of a row of A deep, so that there are many") {
+TEST_CASE("blocks of a narrow B are at most a page of a row of A deep where threads may share k") {
   cache_sizes const caches{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
   for (auto const* set : tandem::cpu::instruction_sets()) {
     INFO(set->technique);
     CHECK(tandem::cpu::choose_tiling(caches, set->f32, product<float>(64, 16, 100000)).kc <= 1024);
     CHECK(tandem::cpu::choose_tiling(caches, set->f64, product<double>(64, 8, 100000)).kc <= 512);
+    CHECK(tandem::cpu::choose_tiling(caches, set->f32, product<float>(4096, 16, 4096)).kc == 4096);
+  }
+}
+
+TEST_CASE("threads share rows rather than columns that each would read all of A for") {
+  cache_sizes const caches{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
+  for (auto const* set : tandem::cpu::instruction_sets()) {
+    INFO(set->technique);
+    auto const o = product<float>(100000, 32, 32);
+    for (int threads : {2, 16}) {
+      auto const g =
+          tandem::cpu::choose_grid(set->f32, o, tandem::cpu::choose_tiling(caches, set->f32, o), threads, true);
+      CHECK(g.rows == threads);
+    }
+    auto const deep = product<float>(64, 64, 100000);
+    CHECK(tandem::cpu::choose_grid(set->f32, deep, tandem::cpu::choose_tiling(caches, set->f32, deep), 2, true).terms ==
+          2);
   }
 }
 
