@@ -80,6 +80,8 @@ class team {
     processor_ = current_processor();
     busy_.store(helpers, std::memory_order_relaxed);
     for (int i = 0; i < helpers; ++i) workers_[static_cast<std::size_t>(i)]->tell(order::work);
+    // A worker that was woken on this processor leaves it as soon as it gets it.
+    if (helpers > 0 && !have_begun(helpers)) std::this_thread::yield();
     work(context, 0);
     // The parts of threads that the system refused.
     for (int part = helpers + 1; part < parts; ++part) work(context, part);
@@ -94,9 +96,22 @@ class team {
       told.store(static_cast<int>(what), std::memory_order_release);
       told.notify_one();
     }
+    bool has_begun() const { return told.load(std::memory_order_relaxed) == static_cast<int>(order::none); }
     alignas(64) std::atomic<int> told = static_cast<int>(order::none);  // a cache line of its own
     std::thread thread;
   };
+
+  /// Whether that many workers have taken their order, which takes those that are awake a fraction of a microsecond.
+  bool have_begun(int helpers) const {
+    constexpr int looks = 64;
+    int begun = 0;
+    for (int look = 0; look < looks; ++look) {
+      while (begun < helpers && workers_[static_cast<std::size_t>(begun)]->has_begun()) ++begun;
+      if (begun == helpers) return true;
+      hwy::Pause();
+    }
+    return false;
+  }
 
   /// Starts workers until there are `wanted`; returns how many of these there are.
   int grow(int wanted) {
@@ -117,9 +132,9 @@ class team {
     for (;;) {
       wait_while(self->told, static_cast<int>(order::none));
       if (self->told.load(std::memory_order_acquire) == static_cast<int>(order::stop)) return;
+      self->told.store(static_cast<int>(order::none), std::memory_order_relaxed);
       leave_processor(processor_);
       work_(context_, part);
-      self->told.store(static_cast<int>(order::none), std::memory_order_relaxed);
       if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) busy_.notify_one();
     }
   }
