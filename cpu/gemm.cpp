@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 #include "cpu/caches.hpp"
 #include "cpu/dots.hpp"
@@ -133,6 +134,17 @@ tiling tiling_of(microkernel<T> const& kernel, path way, operands<T> const& o) {
   return t;
 }
 
+/// A column of C whose elements lie together is a row of the transposed product: where A's columns lie together as
+/// well, they are rows of B there, which is read as it lies.
+problem as_row(problem const& p) {
+  if (p.n != 1 || p.ldc != 1 || !(p.trans_a || p.lda == 1)) return p;
+  problem row = p;
+  row.m = 1, row.n = p.m, row.ldc = p.m;
+  row.a = p.b, row.lda = p.ldb, row.trans_a = !p.trans_b;
+  row.b = p.a, row.ldb = p.trans_a ? p.lda : p.m, row.trans_b = false;  // one column lies together, or one step of k
+  return row;
+}
+
 // A product so small that its operands stay in L1 and waking a thread costs more than it brings. Of its time, what
 // comes before the first multiplication is a large part.
 bool is_small(problem const& p) {
@@ -216,7 +228,8 @@ std::string refusal(path way, problem const& p) {
 }
 
 template <class T>
-void gemm(microkernel<T> const& kernel, path way, problem const& p, execution const& e) {
+void gemm(microkernel<T> const& kernel, path way, problem const& given, execution const& e) {
+  auto const p = way == path::chosen ? as_row(given) : given;
   if (way == path::chosen && is_small(p)) return multiply_small(kernel, p);
   operands<T> const o(p);
   if (way == path::dots || (way == path::chosen && suits_dots(o))) return multiply_dots(kernel, o, offered_threads(e));
@@ -252,21 +265,44 @@ struct prepared_tiles {
   }
 };
 
+/// A column computed as a row, where A and B have changed places.
+template <class Row>
+struct prepared_column {
+  Row row;
+
+  static void call(void const* state, void const* a, void const* b, void* c) {
+    Row::call(&static_cast<prepared_column const*>(state)->row, b, a, c);
+  }
+};
+
+template <class Prepared>
+prepared_gemm prepare(Prepared const& prepared, bool as_column) {
+  if (as_column)
+    return {prepared_column<Prepared>::call,
+            std::make_shared<prepared_column<Prepared> const>(prepared_column<Prepared>{prepared})};
+  return {Prepared::call, std::make_shared<Prepared const>(prepared)};
+}
+
 }  // namespace
 
 template <class T>
-prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& p) {
+prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& given) {
+  auto const p = as_row(given);
   if (!is_small(p)) return {};
-  if (!is_one_tile(kernel, p))
-    return {prepared_tiles<T>::call, std::make_shared<prepared_tiles<T> const>(prepared_tiles<T>{kernel, p})};
+  bool const is_column = p.n != given.n;
+  if (!is_one_tile(kernel, p)) return prepare(prepared_tiles<T>{kernel, p}, is_column);
   auto w = tile_in_place<T>(p);
   w.cols = p.n;
-  auto const run = kernel.tile(source::in_place, kernel.width_of(p.n), p.m);
-  return {prepared_tile<T>::call, std::make_shared<prepared_tile<T> const>(prepared_tile<T>{run, w})};
+  return prepare(prepared_tile<T>{kernel.tile(source::in_place, kernel.width_of(p.n), p.m), w}, is_column);
 }
 
 template <class T>
 plan plan_of(microkernel<T> const& kernel, path way, problem const& p) {
+  if (auto const row = as_row(p); way == path::chosen && row.n != p.n) {
+    auto turned = plan_of(kernel, way, row);
+    for (auto& level : turned.levels) std::swap(level.m, level.n);
+    return turned;
+  }
   if (way == path::dots)
     return {{{.name = "stretch", .m = 0, .n = 0, .k = dots_stretch(operands<T>(p)), .memory = "L2"},
              {.name = "register",

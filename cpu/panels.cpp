@@ -121,8 +121,14 @@ struct block {
     w.next_rows = rows * (done + height) / all - first;
   }
 
-  void multiply_row() const {
-    kernel.row_panel(nb, o.alpha, o.a + p0 * o.a_col, o.a_col, o.b + p0 * o.b_row + j0, o.b_row, beta, o.c + j0);
+  void multiply_rows() const {
+    tile_work<T> w;
+    w.a = o.a + i0 * o.a_row + p0 * o.a_col, w.a_row = o.a_row, w.a_col = o.a_col;
+    w.b = o.b + p0 * o.b_row + j0, w.b_row = o.b_row;
+    w.alpha = o.alpha, w.beta = beta;
+    w.c = o.c + i0 * o.ldc + j0, w.ldc = o.ldc;
+    w.cols = nb;
+    kernel.row_panels[static_cast<std::size_t>(mb - 1)](w);
   }
 
   void multiply() const {
@@ -132,7 +138,7 @@ struct block {
         for (std::int64_t j = 0; j < nb; j += t.cols) multiply(done, tiles.size(i), j);
       return;
     }
-    if (o.m == 1 && kb == kernel.row_terms) return multiply_row();
+    if (o.m <= kernel.most_panel_rows && kb == kernel.row_terms) return multiply_rows();
     // A panel of B that was just read lies in L1.
     for (std::int64_t j = 0; j < nb; j += t.cols)
       for (std::int64_t i = 0, done = 0; i < tiles.count; done += tiles.size(i++)) multiply(done, tiles.size(i), j);

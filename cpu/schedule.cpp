@@ -99,6 +99,25 @@ tiling tiled(cache_sizes const& caches, operands<T> const& o, std::int64_t rows,
   return t;
 }
 
+/// A skinny C: B is used up as it comes, in stretches of its rows, while C stays in L2. A row is one stream from one
+/// end to the other; tiles that are wide and low take whole lines of each.
+template <class T>
+tiling skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr auto size = static_cast<std::int64_t>(sizeof(T));
+  tiling t;
+  t.rows = kernel.mr, t.cols = kernel.nr;
+  int const width = o.m <= kernel.rows[4] ? 4 : 3;
+  if (kernel.rows[static_cast<std::size_t>(width)] > 0)
+    t.rows = kernel.rows[static_cast<std::size_t>(width)], t.cols = width * kernel.lanes;
+  // Rows of B that are a multiple of a page apart meet in few sets of L2. On processors with 2 MiB of it (Intel's) long
+  // stretches of them push each other out; with 1 MiB (Zen 5) they are faster all the same.
+  bool const meet = o.b_row * size % page == 0 && caches.l2 > (1 << 20);
+  t.kc = std::min<std::int64_t>(o.k, o.m <= kernel.most_panel_rows ? kernel.row_terms : meet ? 64 : 256);
+  t.mc = o.m, t.nc = o.n;
+  t.far = o.k * o.n * size > caches.l2 / 2;
+  return t;
+}
+
 template <class T>
 tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
@@ -106,20 +125,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   t.rows = kernel.mr, t.cols = kernel.nr;
   bool const transposed_b = o.b_col != 1;
   auto const widest = static_cast<std::size_t>(kernel.widest);
-  if (o.m <= 2 * kernel.mr && !transposed_b) {
-    // A skinny C: B is used up as it comes, in stretches of its rows, while C stays in L2. A row is one stream from one
-    // end to the other; tiles that are wide and low take whole lines of each.
-    int const width = o.m <= kernel.rows[4] ? 4 : 3;
-    if (kernel.rows[static_cast<std::size_t>(width)] > 0)
-      t.rows = kernel.rows[static_cast<std::size_t>(width)], t.cols = width * kernel.lanes;
-    // Rows of B that are a multiple of a page apart meet in few sets of L2. On processors with 2 MiB of it (Intel's)
-    // long stretches of them push each other out; with 1 MiB (Zen 5) they are faster all the same.
-    bool const meet = o.b_row * size % page == 0 && caches.l2 > (1 << 20);
-    t.kc = std::min<std::int64_t>(o.k, o.m <= 2 ? kernel.row_terms : meet ? 64 : 256);
-    t.mc = o.m, t.nc = o.n;
-    t.far = o.k * o.n * size > caches.l2 / 2;
-    return t;
-  }
+  if (o.m <= 2 * kernel.mr && !transposed_b) return skinny(caches, kernel, o);
   if (o.n <= 4 * kernel.nr && (o.a_col == 1 || o.m * size <= 512)) {
     // A narrow C: A is used up as it comes, along its rows or in rows that are short; a block of B fills half of L2.
     // Where threads may share k, it is a page of a row of A deep at most: of more blocks they have more equal shares.
@@ -138,6 +144,9 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
     if (o.a_row * size % page == 0) t.rows = std::min<std::int64_t>(t.rows, 8);
     return t;
   }
+  // A copy of B would not be used often enough.
+  constexpr std::int64_t few_rows = 168;
+  if (o.m <= few_rows && !transposed_b && !are_near(caches, o)) return skinny(caches, kernel, o);
   t = packed_tiling(caches, kernel, o);
   t.pack_a = !lies_well(caches, o, t);
   constexpr std::int64_t enough_columns = 2048;  // for a copy of A to be forgotten

@@ -13,6 +13,7 @@
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 
+#include "cpu/kernels/lanes-inl.hpp"
 #include "cpu/kernels/pack-inl.hpp"
 #include "cpu/kernels/microkernel-inl.hpp"
 #include "cpu/kernels/axpy-inl.hpp"

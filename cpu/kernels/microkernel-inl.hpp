@@ -1,63 +1,10 @@
 // The outer-product microkernel: a tile of C stays in registers while one column of A and one row of B at a time are
 // multiplied into it, so that each loaded element is used once for every vector or row of the tile.
 // Included once by each instruction set's file, inside its target; so no include guard and no inline std:: code.
-// Needs <cstdint>, "hwy/cache_control.h" and "hwy/highway.h" before it.
+// Needs <cstdint>, "hwy/cache_control.h", "hwy/highway.h" and lanes-inl.hpp before it.
 HWY_BEFORE_NAMESPACE();
 namespace tandem::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-template <class T>
-constexpr int lanes = HWY_LANES(T);
-
-// Masked loads and stores that leave the memory of other lanes alone; with mask registers a masked load costs what
-// another one does.
-#if HWY_ARCH_X86
-constexpr bool has_masks = HWY_TARGET <= HWY_AVX2, has_mask_registers = HWY_TARGET <= HWY_AVX3;
-#else
-constexpr bool has_masks = false, has_mask_registers = false;
-#endif
-
-// The first lanes of a vector; nothing behind them is read or written.
-template <class D, class T = hn::TFromD<D>>
-struct first_lanes {
-  HWY_INLINE explicit first_lanes(std::size_t lanes) : count(lanes) {
-    if constexpr (has_masks) mask = hn::FirstN(D(), lanes);
-  }
-  // Zeros in the other lanes.
-  HWY_INLINE hn::Vec<D> load(T const* HWY_RESTRICT from) const {
-    D const d;
-    if constexpr (has_masks) {
-      return hn::MaskedLoad(mask, d, from);
-    } else {
-      if (count == hn::MaxLanes(d)) return hn::LoadU(d, from);
-      HWY_ALIGN T part[hn::MaxLanes(D())] = {};
-      hn::SafeCopyN(count, d, from, part);
-      return hn::Load(d, part);
-    }
-  }
-  HWY_INLINE void store(hn::Vec<D> v, T* HWY_RESTRICT to) const {
-    D const d;
-    if constexpr (has_masks) {
-      hn::BlendedStore(v, mask, d, to);
-    } else {
-      HWY_ALIGN T part[hn::MaxLanes(D())];
-      hn::Store(v, d, part);
-      hn::SafeCopyN(count, d, part, to);
-    }
-  }
-  std::size_t count;
-  hn::Mask<D> mask;
-};
-
-template <class D, class T = hn::TFromD<D>>
-HWY_INLINE hn::Vec<D> load_lanes(D, T const* HWY_RESTRICT from, std::size_t count) {
-  return first_lanes<D>(count).load(from);
-}
-
-template <class D, class T = hn::TFromD<D>>
-HWY_INLINE void store_lanes(D, hn::Vec<D> v, T* HWY_RESTRICT to, std::size_t count) {
-  first_lanes<D>(count).store(v, to);
-}
 
 // alpha sum + beta old, where old is not read if beta = 0.
 template <class D, class T>
@@ -293,49 +240,86 @@ HWY_NOINLINE void combine(std::int64_t n, T alpha, T const* HWY_RESTRICT sums, T
   }
 }
 
-// A row of C from `row_terms` rows of B where they lie, each of which is a stream from one end to the other. Tiles
-// would be called for every few lines.
-template <class T>
-HWY_NOINLINE void row_panel(std::int64_t n, T alpha, T const* HWY_RESTRICT a, std::int64_t a_col,
-                            T const* HWY_RESTRICT b, std::int64_t b_row, T beta, T* HWY_RESTRICT c) {
+// R whole rows of C from `row_terms` rows of B where they lie, each of which is a stream from one end to the other.
+// Tiles would be called for every few lines, and asking ahead would take the reading its turns.
+template <class T, int R>
+HWY_NOINLINE void row_panel(tile_work<T> const& w) {
   hn::ScalableTag<T> const d;
+  using vec = hn::Vec<decltype(d)>;
   constexpr int N = lanes<T>, V = 4, P = microkernel<T>::row_terms;
-  constexpr int ahead = 1024 / sizeof(T);
-  hn::Vec<decltype(d)> element[P];
-  HWY_UNROLL(8)
-  for (int p = 0; p < P; ++p) element[p] = hn::Set(d, a[p * a_col]);
+  T const* HWY_RESTRICT const b = w.b;
+  T* HWY_RESTRICT const c = w.c;
+  T const alpha = w.alpha, beta = w.beta;
+  std::int64_t const n = w.cols, b_row = w.b_row, ldc = w.ldc;
+  vec element[R][P];
+  HWY_UNROLL(4)
+  for (int r = 0; r < R; ++r) {
+    HWY_UNROLL(8)
+    for (int p = 0; p < P; ++p) element[r][p] = hn::Set(d, w.a[r * w.a_row + p * w.a_col]);
+  }
   std::int64_t j = 0;
   for (; j + V * N <= n; j += V * N) {
-    hn::Vec<decltype(d)> acc[V];
+    vec acc[R][V];
     HWY_UNROLL(4)
-    for (int v = 0; v < V; ++v) acc[v] = hn::Zero(d);
+    for (int r = 0; r < R; ++r) {
+      HWY_UNROLL(4)
+      for (int v = 0; v < V; ++v) acc[r][v] = hn::Zero(d);
+    }
     HWY_UNROLL(8)
     for (int p = 0; p < P; ++p) {
       HWY_UNROLL(4)
       for (int v = 0; v < V; ++v) {
-        T const* const from = b + p * b_row + j + v * N;
-        hwy::Prefetch(from + ahead);
-        acc[v] = hn::MulAdd(element[p], hn::LoadU(d, from), acc[v]);
+        auto const of_b = hn::LoadU(d, b + p * b_row + j + v * N);
+        HWY_UNROLL(4)
+        for (int r = 0; r < R; ++r) acc[r][v] = hn::MulAdd(element[r][p], of_b, acc[r][v]);
       }
     }
     HWY_UNROLL(4)
-    for (int v = 0; v < V; ++v) hn::StoreU(combined(d, acc[v], alpha, beta, c + j + v * N, N), d, c + j + v * N);
+    for (int r = 0; r < R; ++r) {
+      HWY_UNROLL(4)
+      for (int v = 0; v < V; ++v) {
+        T* const to = c + r * ldc + j + v * N;
+        hn::StoreU(combined(d, acc[r][v], alpha, beta, to, N), d, to);
+      }
+    }
   }
   for (; j < n; j += N) {
     std::size_t const count = static_cast<std::size_t>(n - j < N ? n - j : N);
-    auto sum = hn::Zero(d);
-    for (int p = 0; p < P; ++p) sum = hn::MulAdd(element[p], load_lanes(d, b + p * b_row + j, count), sum);
-    store_lanes(d, combined(d, sum, alpha, beta, c + j, count), c + j, count);
+    for (int r = 0; r < R; ++r) {
+      auto sum = hn::Zero(d);
+      for (int p = 0; p < P; ++p) sum = hn::MulAdd(element[r][p], load_lanes(d, b + p * b_row + j, count), sum);
+      T* const to = c + r * ldc + j;
+      store_lanes(d, combined(d, sum, alpha, beta, to, count), to, count);
+    }
   }
 }
 
-// R x J elements of C as dot products of rows of A and columns of B, each of which lies together.
+// A vector's terms of R x J dot products. Beside several columns there is time to ask for A's rows; beside one it would
+// take the reading its turns.
+template <class T, int R, int J, class D = hn::ScalableTag<T>>
+HWY_INLINE void add_dots(T const* HWY_RESTRICT a, std::int64_t a_row, T const* HWY_RESTRICT b, std::int64_t b_col,
+                         hn::Vec<D> (&acc)[R][J]) {
+  D const d;
+  hn::Vec<D> col[J];
+  HWY_UNROLL(4)
+  for (int j = 0; j < J; ++j) col[j] = hn::LoadU(d, b + j * b_col);
+  HWY_UNROLL(8)
+  for (int r = 0; r < R; ++r) {
+    if constexpr (J > 1) hwy::Prefetch(a + r * a_row + cols_ahead<T>);
+    auto const row = hn::LoadU(d, a + r * a_row);
+    HWY_UNROLL(4)
+    for (int j = 0; j < J; ++j) acc[r][j] = hn::MulAdd(row, col[j], acc[r][j]);
+  }
+}
+
+// R x J elements of C as dot products of rows of A and columns of B, each of which lies together. Of single columns a
+// few vectors of each row are read together, which the hardware follows by itself.
 template <class T, int R, int J>
 HWY_NOINLINE void dot_tile(std::int64_t k, T alpha, T const* HWY_RESTRICT a, std::int64_t a_row,
                            T const* HWY_RESTRICT b, std::int64_t b_col, T beta, T* c, std::int64_t c_row,
                            std::int64_t c_col) {
   hn::ScalableTag<T> const d;
-  constexpr int N = lanes<T>;
+  constexpr int N = lanes<T>, together = J == 1 ? 4 : 1;
   hn::Vec<decltype(d)> acc[R][J];  // (rows, columns)
   HWY_UNROLL(8)
   for (int r = 0; r < R; ++r) {
@@ -343,18 +327,9 @@ HWY_NOINLINE void dot_tile(std::int64_t k, T alpha, T const* HWY_RESTRICT a, std
     for (int j = 0; j < J; ++j) acc[r][j] = hn::Zero(d);
   }
   std::int64_t p = 0;
-  for (; p + N <= k; p += N) {
-    hn::Vec<decltype(d)> col[J];
-    HWY_UNROLL(4)
-    for (int j = 0; j < J; ++j) col[j] = hn::LoadU(d, b + j * b_col + p);
-    HWY_UNROLL(8)
-    for (int r = 0; r < R; ++r) {
-      hwy::Prefetch(a + r * a_row + p + cols_ahead<T>);
-      auto const row = hn::LoadU(d, a + r * a_row + p);
-      HWY_UNROLL(4)
-      for (int j = 0; j < J; ++j) acc[r][j] = hn::MulAdd(row, col[j], acc[r][j]);
-    }
-  }
+  for (; p + together * N <= k; p += together * N) HWY_UNROLL(4)
+  for (int v = 0; v < together; ++v) add_dots<T, R, J>(a + p + v * N, a_row, b + p + v * N, b_col, acc);
+  for (; together > 1 && p + N <= k; p += N) add_dots<T, R, J>(a + p, a_row, b + p, b_col, acc);
   if (p < k) {
     std::size_t const rest = static_cast<std::size_t>(k - p);
     for (int r = 0; r < R; ++r)
@@ -397,13 +372,12 @@ void dot_rows(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, T const* 
       dot_rows<T, R / 2, J>(m - i, n, k, alpha, a + i * a_row, a_row, b, b_col, beta, c + i * c_row, c_row, c_col);
 }
 
-// A passes once. R x J sums, J columns and a row are in registers; a single column leaves room for more rows, which the
-// memory answers side by side.
+// A passes once. R x J sums, J columns and a row are in registers.
 template <class T, int R, int J>
 void dots(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, T const* a, std::int64_t a_row, T const* b,
           std::int64_t b_col, T beta, T* c, std::int64_t c_row, std::int64_t c_col) {
   if (n == 1)
-    dot_rows<T, 8, 1>(m, n, k, alpha, a, a_row, b, b_col, beta, c, c_row, c_col);
+    dot_rows<T, 4, 1>(m, n, k, alpha, a, a_row, b, b_col, beta, c, c_row, c_col);
   else
     dot_rows<T, R, J>(m, n, k, alpha, a, a_row, b, b_col, beta, c, c_row, c_col);
 }
@@ -454,7 +428,7 @@ constexpr microkernel<T> make_microkernel() {
     if (width * k.rows[width] >= enough_sums) k.widest = width;
   fill_pack_a<T, mr>(k);
   k.combine = combine<T>;
-  k.row_panel = row_panel<T>;
+  k.row_panels = {row_panel<T, 1>, row_panel<T, 2>};
   k.dot_rows = registers == 32 ? 5 : 4, k.dot_cols = registers == 32 ? 4 : 2;
   if constexpr (registers == 32)
     k.dots = dots<T, 5, 4>;

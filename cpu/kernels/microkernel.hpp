@@ -61,10 +61,9 @@ struct microkernel {
   std::array<pack_function<T>, widths> pack_b = {};
   /// c[i] = fma(alpha, sums[i], beta * c[i]), as a tile would have written it.
   void (*combine)(std::int64_t n, T alpha, T const* sums, T beta, T* c) = nullptr;
-  /// A row of C (n) = alpha A B + beta C for `row_terms` terms, B where it lies; strides as a tile's.
-  static constexpr int row_terms = 8;
-  void (*row_panel)(std::int64_t n, T alpha, T const* a, std::int64_t a_col, T const* b, std::int64_t b_row, T beta,
-                    T* c) = nullptr;
+  /// One or two whole rows of C from `row_terms` terms, B where it lies; by rows - 1.
+  static constexpr int row_terms = 8, most_panel_rows = 2;
+  std::array<tile_function<T>, most_panel_rows> row_panels = {};
   int dot_rows = 0, dot_cols = 0;  ///< of the tile that `dots` keeps in registers
   /// C (m x n) = alpha A B + beta C where A's rows and B's columns are contiguous: b_col elements from one column to
   /// the next, c_row and c_col from one element of C to the next.

@@ -1,58 +1,91 @@
 // Packing: every layout, transpose and leading dimension becomes panels that the microkernel reads front to back.
 // Included once by each instruction set's file, inside its target; so no include guard and no inline std:: code.
-// Needs <cstdint>, <cstring> and "hwy/highway.h" before it.
+// Needs <cstdint>, <cstring>, "hwy/cache_control.h", "hwy/highway.h" and lanes-inl.hpp before it.
 HWY_BEFORE_NAMESPACE();
 namespace tandem::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Transposes a 4 x 4 block: rows `stride` apart become columns, stored `W` apart.
-template <int W>
-HWY_INLINE void transpose_block(float const* HWY_RESTRICT src, std::int64_t stride, float* HWY_RESTRICT out) {
-  hn::FixedTag<float, 4> const d;
-  hn::FixedTag<double, 2> const pairs;
-  auto const r0 = hn::LoadU(d, src), r1 = hn::LoadU(d, src + stride);
-  auto const r2 = hn::LoadU(d, src + 2 * stride), r3 = hn::LoadU(d, src + 3 * stride);
-  auto const low01 = hn::BitCast(pairs, hn::InterleaveLower(d, r0, r1));
-  auto const low23 = hn::BitCast(pairs, hn::InterleaveLower(d, r2, r3));
-  auto const high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, r0, r1));
-  auto const high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, r2, r3));
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)), d, out);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)), d, out + W);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)), d, out + 2 * W);
-  hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), d, out + 3 * W);
-}
-
-// The same for a 2 x 2 block.
-template <int W>
-HWY_INLINE void transpose_block(double const* HWY_RESTRICT src, std::int64_t stride, double* HWY_RESTRICT out) {
-  hn::FixedTag<double, 2> const d;
-  auto const r0 = hn::LoadU(d, src), r1 = hn::LoadU(d, src + stride);
-  hn::StoreU(hn::InterleaveLower(d, r0, r1), d, out);
-  hn::StoreU(hn::InterleaveUpper(d, r0, r1), d, out + W);
-}
+// The edge of the blocks that are transposed in registers: vectors of 32 bytes where there are any.
+template <class T>
+constexpr int transpose_edge = (HWY_MAX_BYTES >= 32 ? 32 : 16) / sizeof(T);
 
 template <class T>
-constexpr int transpose_edge = 16 / sizeof(T);
+using edge_vector = hn::FixedTag<T, transpose_edge<T>>;
 
-// A full panel whose depth is contiguous in the source. A cache line of each group of rows is used up before the next
-// group is touched: with a power of two between rows, W lines at once would evict each other.
+// Rows become columns.
+template <class D, int E, class T = hn::TFromD<D>>
+HWY_INLINE void transpose(hn::Vec<D> (&v)[E]) {
+  D const d;
+  hn::Vec<D> t[E];
+  HWY_UNROLL(8)
+  for (int i = 0; i < E; i += 2)
+    t[i] = hn::InterleaveLower(d, v[i], v[i + 1]), t[i + 1] = hn::InterleaveUpper(d, v[i], v[i + 1]);
+  if constexpr (sizeof(T) == sizeof(float)) {
+    hn::Repartition<double, D> const pairs;
+    hn::Vec<decltype(pairs)> p[E];
+    HWY_UNROLL(8)
+    for (int i = 0; i < E; ++i) p[i] = hn::BitCast(pairs, t[i]);
+    HWY_UNROLL(8)
+    for (int i = 0; i < E; i += 4)
+      for (int half = 0; half < 2; ++half) {
+        t[i + 2 * half] = hn::BitCast(d, hn::InterleaveLower(pairs, p[i + half], p[i + 2 + half]));
+        t[i + 2 * half + 1] = hn::BitCast(d, hn::InterleaveUpper(pairs, p[i + half], p[i + 2 + half]));
+      }
+  }
+  // So far within 16 bytes.
+  if constexpr (E * sizeof(T) == 32) {
+    HWY_UNROLL(8)
+    for (int i = 0; i < E / 2; ++i) {
+      v[i] = hn::ConcatLowerLower(d, t[i + E / 2], t[i]);
+      v[i + E / 2] = hn::ConcatUpperUpper(d, t[i + E / 2], t[i]);
+    }
+  } else {
+    HWY_UNROLL(8)
+    for (int i = 0; i < E; ++i) v[i] = t[i];
+  }
+}
+
+// Transposes a block of at most `rows` rows, `stride` apart, and `depth` columns, which are stored `W` apart; zeros
+// behind the last row.
 template <int W, class T>
-HWY_INLINE void pack_transposed(T const* HWY_RESTRICT src, std::int64_t stride_w, std::int64_t depth,
+HWY_INLINE void transpose_block(T const* HWY_RESTRICT src, std::int64_t stride, std::int64_t rows, std::int64_t depth,
                                 T* HWY_RESTRICT out) {
-  constexpr int edge = transpose_edge<T>;
-  constexpr int line = 64 / sizeof(T);
-  std::int64_t d0 = 0;
-  for (; d0 + edge <= depth;) {
-    std::int64_t const d1 = d0 + line <= depth ? d0 + line : d0 + (depth - d0) / edge * edge;
+  constexpr int E = transpose_edge<T>;
+  edge_vector<T> const d;
+  hn::Vec<edge_vector<T>> v[E];
+  if (rows >= E && depth >= E) {
+    HWY_UNROLL(8)
+    for (int r = 0; r < E; ++r) v[r] = hn::LoadU(d, src + r * stride);
+    transpose<edge_vector<T>, E>(v);
+    HWY_UNROLL(8)
+    for (int c = 0; c < E; ++c) hn::StoreU(v[c], d, out + c * W);
+    return;
+  }
+  first_lanes<edge_vector<T>> const there(static_cast<std::size_t>(depth < E ? depth : E));
+  HWY_UNROLL(8)
+  for (int r = 0; r < E; ++r) v[r] = r < rows ? there.load(src + r * stride) : hn::Zero(d);
+  transpose<edge_vector<T>, E>(v);
+  HWY_UNROLL(8)
+  for (int c = 0; c < E; ++c)
+    if (c < depth) hn::StoreU(v[c], d, out + c * W);
+}
+
+// A panel of `width` <= W whose depth is contiguous in the source. A cache line of each group of rows is used up before
+// the next group is touched: with a power of two between rows, W lines at once would evict each other.
+template <int W, class T>
+HWY_INLINE void pack_transposed(T const* HWY_RESTRICT src, std::int64_t stride_w, std::int64_t width,
+                                std::int64_t depth, T* HWY_RESTRICT out) {
+  constexpr int edge = transpose_edge<T>, line = 64 / sizeof(T);
+  static_assert(W % edge == 0 && line % edge == 0);
+  for (std::int64_t d0 = 0; d0 < depth; d0 += line) {
+    std::int64_t const d1 = d0 + line <= depth ? d0 + line : depth;
     // The rows of the next panel: they are far apart, where no hardware prefetcher looks.
-    for (int w = 0; w < W; ++w) hwy::Prefetch(src + (W + w) * stride_w + d0);
+    if (width == W)
+      for (int w = 0; w < W; ++w) hwy::Prefetch(src + (W + w) * stride_w + d0);
     for (int w = 0; w < W; w += edge)
       for (std::int64_t d = d0; d < d1; d += edge)
-        transpose_block<W>(src + w * stride_w + d, stride_w, out + d * W + w);
-    d0 = d1;
+        transpose_block<W>(src + w * stride_w + d, stride_w, width - w, d1 - d, out + d * W + w);
   }
-  for (; d0 < depth; ++d0)
-    for (int w = 0; w < W; ++w) out[d0 * W + w] = src[w * stride_w + d0];
 }
 
 // Whole panels whose width is contiguous in the source. 1 KiB of each of its rows goes to panels side by side: with
@@ -73,26 +106,34 @@ void pack_contiguous(T const* HWY_RESTRICT src, std::int64_t stride_d, std::int6
   }
 }
 
+// The columns behind the last whole panel.
+template <class T, int W>
+void pack_rest(T const* HWY_RESTRICT src, std::int64_t stride_d, std::int64_t width, std::int64_t depth,
+               T* HWY_RESTRICT out) {
+  constexpr int edge = transpose_edge<T>;
+  edge_vector<T> const d;
+  for (std::int64_t p = 0; p < depth; ++p, src += stride_d, out += W)
+    for (int w = 0; w < W; w += edge) {
+      std::int64_t const left = width - w;
+      auto const v = left >= edge ? hn::LoadU(d, src + w)
+                     : left > 0   ? load_lanes(d, src + w, static_cast<std::size_t>(left))
+                                  : hn::Zero(d);
+      hn::StoreU(v, d, out + w);
+    }
+}
+
 template <class T, int W>
 void pack(T const* HWY_RESTRICT src, std::int64_t stride_w, std::int64_t stride_d, std::int64_t width,
           std::int64_t depth, T* HWY_RESTRICT out) {
   std::int64_t const whole = width / W * W, rest = width - whole;
   if (stride_w == 1) {
     pack_contiguous<T, W>(src, stride_d, whole, depth, out);
-  } else if constexpr (W % transpose_edge<T> == 0) {
-    for (std::int64_t w = 0; w < whole; w += W)
-      pack_transposed<W>(src + w * stride_w, stride_w, depth, out + w * depth);
-  } else {
-    for (std::int64_t w = 0; w < whole; ++w)
-      for (std::int64_t d = 0; d < depth; ++d) out[w / W * W * depth + d * W + w % W] = src[w * stride_w + d];
+    if (rest > 0) pack_rest<T, W>(src + whole, stride_d, rest, depth, out + whole * depth);
+    return;
   }
-  if (rest == 0) return;
-  src += whole * stride_w;
-  out += whole * depth;
-  for (std::int64_t d = 0; d < depth; ++d) {
-    for (std::int64_t w = 0; w < rest; ++w) out[d * W + w] = src[w * stride_w + d * stride_d];
-    for (std::int64_t w = rest; w < W; ++w) out[d * W + w] = 0;
-  }
+  for (std::int64_t w = 0; w < whole; w += W)
+    pack_transposed<W>(src + w * stride_w, stride_w, W, depth, out + w * depth);
+  if (rest > 0) pack_transposed<W>(src + whole * stride_w, stride_w, rest, depth, out + whole * depth);
 }
 
 }  // namespace tandem::cpu::HWY_NAMESPACE

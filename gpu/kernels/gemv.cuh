@@ -34,13 +34,12 @@ struct matrix_vector {
   }
 };
 
-inline constexpr int gemv_threads = 256, gemv_rows = 2;  // rows of X that a lane reads at once
+inline constexpr int dots_threads = 256, sums_threads = 512;
 
-/// A lane's share of the dot products of `gemv_rows` rows with v, [p0, p1) of them. `vectors`: by whole vectors.
-template <bool vectors, class T>
-__device__ __forceinline__ void add_dots(T (&sum)[gemv_rows][vector_width<T>], matrix_vector<T> const& s,
-                                         T const* const (&row)[gemv_rows], std::int64_t p0, std::int64_t p1,
-                                         int lanes) {
+/// A lane's share of the dot products of `rows` rows with v, [p0, p1) of them. `vectors`: by whole vectors.
+template <bool vectors, class T, int rows>
+__device__ __forceinline__ void add_dots(T (&sum)[rows][vector_width<T>], matrix_vector<T> const& s,
+                                         T const* const (&row)[rows], std::int64_t p0, std::int64_t p1, int lanes) {
   constexpr int width = vector_width<T>;
 #pragma unroll 4
   for (std::int64_t p = p0; p < p1; p += lanes * width) {
@@ -52,7 +51,7 @@ __device__ __forceinline__ void add_dots(T (&sum)[gemv_rows][vector_width<T>], m
       for (int e = 0; e < width; ++e) v[e] = p + e < p1 ? s.v[(p + e) * s.stride_v] : T{0};
     }
 #pragma unroll
-    for (int r = 0; r < gemv_rows; ++r) {
+    for (int r = 0; r < rows; ++r) {
       T x[width];
       if constexpr (vectors) {
         load_vector(x, row[r] + p);
@@ -66,25 +65,26 @@ __device__ __forceinline__ void add_dots(T (&sum)[gemv_rows][vector_width<T>], m
   }
 }
 
-/// A team of `lanes` threads, a part of a warp or several warps, has `gemv_rows` rows of X; x: rows, y: slices.
-template <class T>
-__global__ void __launch_bounds__(gemv_threads) gemv_dots(matrix_vector<T> s, int lanes) {
-  constexpr int width = vector_width<T>, warps = gemv_threads / 32;
-  __shared__ T of_warp[gemv_rows][warps];
+/// A team of 2^log_lanes threads, a part of a warp or several warps, has `rows` rows of X; x: rows, y: slices. A team
+/// is a power of two so that no thread has to divide before it reads.
+template <class T, int rows>
+__global__ void __launch_bounds__(dots_threads) gemv_dots(matrix_vector<T> s, int log_lanes) {
+  constexpr int width = vector_width<T>, warps = dots_threads / 32;
+  __shared__ T of_warp[rows][warps];
   let_next_kernel_start();
   wait_for_kernel_before();
-  int const lane = static_cast<int>(threadIdx.x) % lanes, step = lanes * width;
-  std::int64_t const team = (std::int64_t{blockIdx.x} * gemv_threads + threadIdx.x) / lanes;
+  int const lanes = 1 << log_lanes, lane = static_cast<int>(threadIdx.x) & (lanes - 1), step = lanes * width;
+  std::int64_t const team = (std::int64_t{blockIdx.x} * dots_threads + threadIdx.x) >> log_lanes;
   std::int64_t const p0 = blockIdx.y * s.slice, p1 = min(p0 + s.slice, s.k);
-  T const* row[gemv_rows];
+  T const* row[rows];
 #pragma unroll
-  for (int r = 0; r < gemv_rows; ++r) row[r] = s.x + min(team * gemv_rows + r, s.length - 1) * s.ld;
-  T sum[gemv_rows][width] = {};  // (rows, neighbouring steps of k)
-  std::int64_t const whole = s.vectors ? p0 + (p1 - p0) / step * step : p0;
+  for (int r = 0; r < rows; ++r) row[r] = s.x + min(team * rows + r, s.length - 1) * s.ld;
+  T sum[rows][width] = {};  // (rows, neighbouring steps of k)
+  std::int64_t const whole = s.vectors ? p0 + ((p1 - p0) & -std::int64_t{step}) : p0;
   add_dots<true>(sum, s, row, p0 + lane * width, whole, lanes);
   add_dots<false>(sum, s, row, whole + lane * width, p1, lanes);
 #pragma unroll
-  for (int r = 0; r < gemv_rows; ++r) {
+  for (int r = 0; r < rows; ++r) {
 #pragma unroll
     for (int e = 1; e < width; ++e) sum[r][0] += sum[r][e];
     for (int apart = min(lanes, 32) / 2; apart > 0; apart /= 2)
@@ -93,51 +93,51 @@ __global__ void __launch_bounds__(gemv_threads) gemv_dots(matrix_vector<T> s, in
   if (lanes > 32) {
     int const warp = static_cast<int>(threadIdx.x) / 32;
 #pragma unroll
-    for (int r = 0; r < gemv_rows; ++r)
+    for (int r = 0; r < rows; ++r)
       if (lane % 32 == 0) of_warp[r][warp] = sum[r][0];
     __syncthreads();
 #pragma unroll
-    for (int r = 0; r < gemv_rows; ++r)
+    for (int r = 0; r < rows; ++r)
       for (int other = 1; lane == 0 && other < lanes / 32; ++other) sum[r][0] += of_warp[r][warp + other];
   }
 #pragma unroll
-  for (int r = 0; r < gemv_rows; ++r)
-    if (lane == 0 && team * gemv_rows + r < s.length) s.write(team * gemv_rows + r, sum[r][0]);
+  for (int r = 0; r < rows; ++r)
+    if (lane == 0 && team * rows + r < s.length) s.write(team * rows + r, sum[r][0]);
 }
 
-/// A thread's share of the sums of X's elements `apart` elements from each other, from `from` on, `inside` of which are
+/// A thread's share of the sums of X's elements `apart` elements from each other, from i on, `inside` of which are
 /// there, every `step`-th step of k in [p, p1): eight of them under way at once, and of the last ones four, which would
 /// else be waited for one by one. `vectors`: neighbours, all there, which one access can read.
 template <bool vectors, class T>
-__device__ __forceinline__ void add_steps(T (&sum)[vector_width<T>], matrix_vector<T> const& s, T const* from,
+__device__ __forceinline__ void add_steps(T (&sum)[vector_width<T>], matrix_vector<T> const& s, std::int64_t i,
                                           int apart, std::int64_t inside, std::int64_t p, std::int64_t p1, int step) {
   constexpr int width = vector_width<T>, at_once = 8, at_end = 4;
-  auto const read = [&](T(&x)[width], T const* line) {
+  std::int64_t const next_x = step * s.ld, next_v = step * s.stride_v;
+  T const* of_x = s.x + p * s.ld + i;
+  T const* of_v = s.v + p * s.stride_v;
+  auto const read = [&](T(&x)[width], T& v) {
     if constexpr (vectors) {
-      load_vector(x, line);
+      load_vector(x, of_x);
     } else {
 #pragma unroll
-      for (int e = 0; e < width; ++e) x[e] = e * apart < inside ? line[e * apart] : T{0};
+      for (int e = 0; e < width; ++e) x[e] = e * apart < inside ? of_x[e * apart] : T{0};
     }
+    v = *of_v;
   };
-  std::int64_t const next = step * s.ld;
-  for (; p + (at_once - 1) * step < p1; p += at_once * step)
+  for (; p + (at_once - 1) * step < p1; p += at_once * step) {
+    T x[at_once][width], v[at_once];
 #pragma unroll
-    for (int u = 0; u < at_once; ++u, from += next) {
-      T x[width];
-      read(x, from);
-      T const v = s.v[(p + u * step) * s.stride_v];
+    for (int u = 0; u < at_once; ++u, of_x += next_x, of_v += next_v) read(x[u], v[u]);
 #pragma unroll
-      for (int e = 0; e < width; ++e) sum[e] = fma(x[e], v, sum[e]);
-    }
+    for (int u = 0; u < at_once; ++u)
+#pragma unroll
+      for (int e = 0; e < width; ++e) sum[e] = fma(x[u][e], v[u], sum[e]);
+  }
   for (; p < p1; p += at_end * step) {
     T x[at_end][width] = {}, v[at_end] = {};
 #pragma unroll
-    for (int u = 0; u < at_end; ++u, from += next) {
-      if (p + u * step >= p1) continue;
-      read(x[u], from);
-      v[u] = s.v[(p + u * step) * s.stride_v];
-    }
+    for (int u = 0; u < at_end; ++u, of_x += next_x, of_v += next_v)
+      if (p + u * step < p1) read(x[u], v[u]);
 #pragma unroll
     for (int u = 0; u < at_end; ++u) {
       if (p + u * step >= p1) continue;
@@ -147,84 +147,108 @@ __device__ __forceinline__ void add_steps(T (&sum)[vector_width<T>], matrix_vect
   }
 }
 
-/// A block has `across` threads along y, each with neighbours if they can be read as a vector, else with every
-/// across-th element, and steps of k for the others; x: y, y: slices.
+/// A block has 2^log_across threads along y, each with neighbours if they can be read as a vector, else with every
+/// across-th element, and steps of k for the others; x: y, y: slices. The threads of one place along y add up first
+/// within their warp, then through shared memory.
 template <class T>
-__global__ void __launch_bounds__(gemv_threads, 4) gemv_sums(matrix_vector<T> s, int across) {
+__global__ void __launch_bounds__(sums_threads, 2) gemv_sums(matrix_vector<T> s, int log_across) {
   constexpr int width = vector_width<T>;
-  __shared__ T sums[gemv_threads][width];  // (threads, elements of y)
+  __shared__ T sums[sums_threads * width];  // (warps, or steps if one is longer; threads along y; elements)
   let_next_kernel_start();
   wait_for_kernel_before();
-  int const thread = static_cast<int>(threadIdx.x), column = thread % across, step = gemv_threads / across;
-  int const apart = s.vectors ? 1 : across;
-  std::int64_t const i = std::int64_t{blockIdx.x} * across * width + column * (s.vectors ? width : 1);
-  std::int64_t const p0 = blockIdx.y * s.slice, p1 = min(p0 + s.slice, s.k), p = p0 + thread / across;
-  std::int64_t const inside = s.length - i;
+  int const across = 1 << log_across, thread = static_cast<int>(threadIdx.x), column = thread & (across - 1);
+  int const step = sums_threads >> log_across, apart = s.vectors ? 1 : across;
+  std::int64_t const first = (std::int64_t{blockIdx.x} << log_across) * width;
+  std::int64_t const i = first + column * (s.vectors ? width : 1), inside = s.length - i;
+  std::int64_t const p0 = blockIdx.y * s.slice, p1 = min(p0 + s.slice, s.k), p = p0 + (thread >> log_across);
   T sum[width] = {};
   if (s.vectors && inside >= width)
-    add_steps<true>(sum, s, s.x + p * s.ld + i, apart, inside, p, p1, step);
+    add_steps<true>(sum, s, i, apart, inside, p, p1, step);
   else if (inside > 0)
-    add_steps<false>(sum, s, s.x + p * s.ld + i, apart, inside, p, p1, step);
+    add_steps<false>(sum, s, i, apart, inside, p, p1, step);
+  for (int other = 16; other >= across; other /= 2)
 #pragma unroll
-  for (int e = 0; e < width; ++e) sums[thread][e] = sum[e];
-  for (int half = gemv_threads / 2; half >= across; half /= 2) {
-    __syncthreads();
-    if (thread >= half) continue;
+    for (int e = 0; e < width; ++e) sum[e] += __shfl_xor_sync(0xffffffff, sum[e], other);
+  int const line = across * width, rows = sums_threads / max(across, 32);
+  if (thread % 32 < across) {
 #pragma unroll
-    for (int e = 0; e < width; ++e) sums[thread][e] += sums[thread + half][e];
+    for (int e = 0; e < width; ++e) sums[thread / max(across, 32) * line + column * width + e] = sum[e];
   }
-  if (thread >= across) return;
-#pragma unroll
-  for (int e = 0; e < width; ++e)
-    if (e * apart < inside) s.write(i + e * apart, sums[thread][e]);
+  __syncthreads();
+  for (int at = thread; at < line; at += sums_threads) {
+    T total = sums[at];
+#pragma unroll 8
+    for (int row = 1; row < rows; ++row) total += sums[row * line + at];
+    std::int64_t const where = first + (s.vectors ? at : at / width + at % width * across);
+    if (where < s.length) s.write(where, total);
+  }
 }
 
 /// How a matrix-vector product is dealt out.
 struct gemv_cut {
-  int team;             ///< threads along k (dots) or along y (sums)
+  int log_team;         ///< 2^log_team threads along k (dots) or along y (sums)
+  int rows;             ///< that a team reads at once (dots)
   std::int64_t blocks;  ///< along y
-  std::int64_t slice;   ///< steps of k
+  std::int64_t slices;  ///< of k, no more than so many; 0 is one
 };
 
-/// The greatest power of two, at most `limit` and at least 1, that is not above `wanted`.
-inline int power_of_two(std::int64_t wanted, int limit) {
-  int power = 1;
-  while (power < limit && 2 * power <= wanted) power *= 2;
-  return power;
+/// The exponent of the greatest power of two that is at least 1, and above neither `wanted` nor `limit`.
+constexpr int log_of(std::int64_t wanted, int limit) {
+  int log = 0;
+  while ((2 << log) <= limit && (2 << log) <= wanted) ++log;
+  return log;
 }
 
-/// Four blocks of 256 threads a multiprocessor read memory as fast as more do. Along k: as large a team as they allow
-/// and a row has vectors for, of 16 at least if each then has four vectors; so a row's sum is soon there. Along y: one
-/// column of threads for so short a k that each thread has four steps, 16 for others, whose lines of 256 bytes are
-/// whole; more where there were too many blocks. Slices, if there are too few, of what a thread reads without waiting.
-/// On an H200 most of 42 shapes are so within a tenth of the best of teams and slices of 1, 2, 4 to 256.
+/// Rows that lie along k: as large a team as four blocks a multiprocessor allow and a row has vectors for; of short
+/// rows, one that reads a row in four to twelve rounds. Of at most 1024 rows a team reads one at a time. Slices, where
+/// rows are too few, of eight rounds at least.
+template <class T>
+gemv_cut cut_dots(std::int64_t length, std::int64_t k) {
+  constexpr std::int64_t places = 4 * dealt_multiprocessors, few = 1024, long_k = 8192;
+  std::int64_t const vectors = tiles(k, vector_width<T>);
+  gemv_cut cut{};
+  cut.rows = length <= few && k <= long_k ? 1 : 2;
+  std::int64_t const rows = tiles(length, cut.rows);
+  int const fast = std::max(log_of(vectors / 4, 8), log_of(vectors / 12, 32));
+  cut.log_team = std::max(fast, log_of(std::min(places * dots_threads / rows, vectors), dots_threads));
+  cut.blocks = tiles(rows, dots_threads >> cut.log_team);
+  cut.slices = std::min(places / cut.blocks, (vectors >> cut.log_team) / 8);
+  return cut;
+}
+
+/// Rows that lie along y: 60 blocks or more, 120 where k is long, whose threads along y are up to 64, or more where k
+/// is too short for each of the others to have eight steps. Slices, of 256 bytes of a row if it has as many, only where
+/// y is so short and k so long that adding them up pays.
+template <class T>
+gemv_cut cut_sums(std::int64_t length, std::int64_t k) {
+  constexpr std::int64_t long_k = 1536, very_long_k = 6144, few_vectors = 120, sliced_blocks = 200;
+  std::int64_t const vectors = tiles(length, vector_width<T>);
+  gemv_cut cut{};
+  if (vectors <= few_vectors && k > very_long_k) {
+    cut.log_team = log_of(vectors, 16);
+    cut.blocks = tiles(vectors, 1 << cut.log_team);
+    cut.slices = std::min(sliced_blocks / cut.blocks, (k << cut.log_team) / sums_threads / 8);
+    return cut;
+  }
+  int const most = 1 << std::max(log_of(sums_threads * 8 / k, sums_threads), 6);
+  cut.log_team = log_of(vectors / (k > long_k ? few_vectors : few_vectors / 2), most);
+  cut.blocks = tiles(vectors, 1 << cut.log_team);
+  return cut;
+}
+
+/// The fastest on an H200 of teams of 1 to 256 threads, of one or two rows, and of 1 to 64 slices, on 38 shapes in two
+/// types, but for a twentieth on most.
 template <class T>
 gemv_cut cut_gemv(std::int64_t length, std::int64_t k, bool along_k) {
-  constexpr int width = vector_width<T>;
-  constexpr std::int64_t places = 4 * dealt_multiprocessors, most_slices = 65535;
   length = std::max<std::int64_t>(length, 1), k = std::max<std::int64_t>(k, 1);  // of an empty product there is a plan
-  gemv_cut cut{1, 0, k};
-  std::int64_t slices = 0;
-  if (along_k) {
-    std::int64_t const vectors = tiles(k, width), rows = tiles(length, gemv_rows);
-    int const fast = power_of_two(std::min(vectors / 4, std::int64_t{16}), 16);
-    int const fits = power_of_two(std::min(places * gemv_threads / rows, vectors), gemv_threads);
-    cut.team = std::max(fast, fits);
-    cut.blocks = tiles(rows, gemv_threads / cut.team);
-    slices = std::min(places / cut.blocks, vectors / cut.team / 4);
-  } else {
-    constexpr std::int64_t short_k = 1024;
-    int const most = k <= short_k / 2 ? 64 : 16;
-    std::int64_t const vectors = tiles(length, width);
-    int const fast = k <= short_k ? power_of_two(4 * gemv_threads / k, most) : most;
-    int const fits = power_of_two(2 * tiles(vectors, places) - 1, most);
-    cut.team = power_of_two(vectors, std::max(fast, fits));
-    cut.blocks = tiles(vectors, cut.team);
-    if (k > short_k) slices = std::min((places + cut.blocks / 2) / cut.blocks, k * cut.team / gemv_threads / 4);
-  }
-  slices = std::min(slices, most_slices);
-  if (slices > 1) cut.slice = tiles((k + slices - 1) / slices, 16) * 16;
-  return cut;
+  return along_k ? cut_dots<T>(length, k) : cut_sums<T>(length, k);
+}
+
+/// Steps of k in a slice.
+inline std::int64_t slice_of(gemv_cut const& cut, std::int64_t k) {
+  constexpr std::int64_t most_slices = 65535;
+  std::int64_t const slices = std::min(cut.slices, most_slices);
+  return slices > 1 ? tiles((k + slices - 1) / slices, 16) * 16 : std::max<std::int64_t>(k, 1);
 }
 
 inline bool is_along_k(problem const& p) { return p.n == 1 ? !p.trans_a : p.trans_b; }
@@ -232,7 +256,8 @@ inline bool is_along_k(problem const& p) { return p.n == 1 ? !p.trans_a : p.tran
 template <class T>
 gpu::k_cut gemv_k_cut(problem const& p) {
   auto const cut = cut_gemv<T>(p.n == 1 ? p.m : p.n, p.k, is_along_k(p));
-  return {.unit = cut.slice < p.k ? "slice" : nullptr, .length = cut.slice, .on_its_side = p.n == 1};
+  std::int64_t const slice = slice_of(cut, p.k);
+  return {.unit = slice < p.k ? "slice" : nullptr, .length = slice, .on_its_side = p.n == 1};
 }
 
 /// m or n is 1. `early`: before the kernel before it in the stream ends.
@@ -241,7 +266,7 @@ void launch_gemv(problem const& p, CUstream_st* stream, bool early) {
   auto const g = operands_of<T>(p);
   bool const column = p.n == 1, along_k = is_along_k(p);
   auto const cut = cut_gemv<T>(column ? p.m : p.n, p.k, along_k);
-  std::int64_t const slices = (p.k + cut.slice - 1) / cut.slice;
+  std::int64_t const slice = slice_of(cut, p.k), slices = (p.k + slice - 1) / slice;
   matrix_vector<T> s{};
   s.length = column ? g.m : g.n, s.k = g.k, s.alpha = g.alpha, s.beta = g.beta;
   s.x = column ? g.a : g.b, s.ld = column ? g.lda : g.ldb;
@@ -250,12 +275,15 @@ void launch_gemv(problem const& p, CUstream_st* stream, bool early) {
   s.y = g.c, s.stride_y = column ? g.ldc : 1;
   s.vectors = begins_with_vectors<T>(s.x, s.ld);
   if (along_k) s.vectors = s.vectors && s.stride_v == 1 && begins_with_vectors<T>(s.v, 0);
-  s.slice = cut.slice;
+  s.slice = slice;
   workspace<T> const partials(slices == 1 ? 0 : slices * s.length, stream);
   s.partials = partials.data();
   auto const start = early ? launch_after<matrix_vector<T>, int> : launch<matrix_vector<T>, int>;
-  start(along_k ? gemv_dots<T> : gemv_sums<T>, dim3(static_cast<unsigned>(cut.blocks), static_cast<unsigned>(slices)),
-        dim3(gemv_threads), 0, stream, s, cut.team);
+  start(!along_k        ? gemv_sums<T>
+        : cut.rows == 1 ? gemv_dots<T, 1>
+                        : gemv_dots<T, 2>,
+        dim3(static_cast<unsigned>(cut.blocks), static_cast<unsigned>(slices)),
+        dim3(along_k ? dots_threads : sums_threads), 0, stream, s, cut.log_team);
   if (slices == 1) return;
   constexpr int lanes = 8;
   launch_after(sum_slices<T, lanes>, dim3(static_cast<unsigned>(tiles(s.length, 32))), dim3(32, lanes), 0, stream, g,

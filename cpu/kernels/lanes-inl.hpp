@@ -1,0 +1,62 @@
+// Parts of vectors: what an edge of a matrix leaves of one.
+// Included once by each instruction set's file, inside its target; so no include guard and no inline std:: code.
+// Needs <cstdint> and "hwy/highway.h" before it.
+HWY_BEFORE_NAMESPACE();
+namespace tandem::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class T>
+constexpr int lanes = HWY_LANES(T);
+
+// Masked loads and stores that leave the memory of other lanes alone; with mask registers a masked load costs what
+// another one does.
+#if HWY_ARCH_X86
+constexpr bool has_masks = HWY_TARGET <= HWY_AVX2, has_mask_registers = HWY_TARGET <= HWY_AVX3;
+#else
+constexpr bool has_masks = false, has_mask_registers = false;
+#endif
+
+// The first lanes of a vector; nothing behind them is read or written.
+template <class D, class T = hn::TFromD<D>>
+struct first_lanes {
+  HWY_INLINE explicit first_lanes(std::size_t lanes) : count(lanes) {
+    if constexpr (has_masks) mask = hn::FirstN(D(), lanes);
+  }
+  // Zeros in the other lanes.
+  HWY_INLINE hn::Vec<D> load(T const* HWY_RESTRICT from) const {
+    D const d;
+    if constexpr (has_masks) {
+      return hn::MaskedLoad(mask, d, from);
+    } else {
+      if (count == hn::MaxLanes(d)) return hn::LoadU(d, from);
+      HWY_ALIGN T part[hn::MaxLanes(D())] = {};
+      hn::SafeCopyN(count, d, from, part);
+      return hn::Load(d, part);
+    }
+  }
+  HWY_INLINE void store(hn::Vec<D> v, T* HWY_RESTRICT to) const {
+    D const d;
+    if constexpr (has_masks) {
+      hn::BlendedStore(v, mask, d, to);
+    } else {
+      HWY_ALIGN T part[hn::MaxLanes(D())];
+      hn::Store(v, d, part);
+      hn::SafeCopyN(count, d, part, to);
+    }
+  }
+  std::size_t count;
+  hn::Mask<D> mask;
+};
+
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_lanes(D, T const* HWY_RESTRICT from, std::size_t count) {
+  return first_lanes<D>(count).load(from);
+}
+
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void store_lanes(D, hn::Vec<D> v, T* HWY_RESTRICT to, std::size_t count) {
+  first_lanes<D>(count).store(v, to);
+}
+
+}  // namespace tandem::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
