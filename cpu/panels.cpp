@@ -90,7 +90,7 @@ struct block {
     locate_a(w, i, height);
     w.b = t.pack_b ? packed_b + j * kb : o.b + p0 * o.b_row + j0 + j;
     w.b_row = o.b_row;
-    w.far = t.far, w.far_c = t.far_c;
+    w.far = t.far, w.far_c = t.far_c, w.c_ahead = t.c_ahead;
     w.alpha = o.alpha, w.beta = beta;
     w.c = o.c + (i0 + i) * o.ldc + j0 + j;
     w.ldc = o.ldc;

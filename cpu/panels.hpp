@@ -31,17 +31,18 @@ struct row_tiles {
 /// How a product is cut. kc, and so the bits of a product, depends on the sizes, the layout and the caches alone; what
 /// is packed and how C is stored also on how the operands lie to cache lines.
 struct tiling {
-  std::int64_t kc = 0;     ///< terms of one pass over C
-  std::int64_t mc = 0;     ///< rows of A that are packed at a time
-  std::int64_t nc = 0;     ///< columns of B that are packed at a time
-  std::int64_t rows = 0;   ///< the most rows of a register tile
-  std::int64_t cols = 0;   ///< columns of a register tile
-  bool pack_a = false;     ///< else A is read where it lies
-  bool pack_b = false;     ///< else B is read where it lies, which it must not be if it is transposed
-  bool far = false;        ///< B, read where it lies, is asked for ahead of time
-  bool b_stays = false;    ///< B, read where it lies, stays in L2: row of tiles by row of tiles, as if it were packed
-  bool far_c = false;      ///< C lies beyond L2
-  bool streaming = false;  ///< C goes past the caches
+  std::int64_t kc = 0;       ///< terms of one pass over C
+  std::int64_t mc = 0;       ///< rows of A that are packed at a time
+  std::int64_t nc = 0;       ///< columns of B that are packed at a time
+  std::int64_t rows = 0;     ///< the most rows of a register tile
+  std::int64_t cols = 0;     ///< columns of a register tile
+  bool pack_a = false;       ///< else A is read where it lies
+  bool pack_b = false;       ///< else B is read where it lies, which it must not be if it is transposed
+  bool far = false;          ///< B, read where it lies, is asked for ahead of time
+  bool b_stays = false;      ///< B, read where it lies, stays in L2: row of tiles by row of tiles, as if it were packed
+  bool far_c = false;        ///< C lies beyond L2
+  std::int64_t c_ahead = 0;  ///< columns from a tile to the one whose C is asked for while it works
+  bool streaming = false;    ///< C goes past the caches
 };
 
 /// The elements of `n` columns in panels of `cols`, the last of the narrowest width that takes it.

@@ -183,11 +183,11 @@ HWY_NOINLINE void tile(tile_work<T> const& w) {
     HWY_UNROLL(4)
     for (int v = 0; v < V; ++v) acc[r][v] = hn::Zero(d);
   }
-  // C is wanted when the sums are done; its rows are far apart, where no hardware prefetcher looks. Few steps of k are
-  // over before it would be there from a cache nearby.
+  // C is wanted when the sums are done, or a later tile's is; its rows are far apart, where no hardware prefetcher
+  // looks. Few steps of k are over before it would be there from a cache nearby.
   if ((w.k > 64 || w.far_c) && !w.streaming)
     for (int r = 0; r < R; ++r)
-      for (int v = 0; v < V; ++v) hwy::Prefetch(w.c + r * w.ldc + v * N);
+      for (int v = 0; v < V; ++v) __builtin_prefetch(w.c + r * w.ldc + v * N + w.c_ahead, 1);
   if constexpr (S == source::packed) {
     later_rows<T, R> later(w);
     for (std::int64_t done = 0, row = 0; done < w.k; later.turn_to_row(w, ++row)) {

@@ -17,8 +17,9 @@ struct tile_work {
   std::int64_t a_row = 0, a_col = 0;
   T const* b = nullptr;  ///< element (p, j) is b[p * b_row + j]
   std::int64_t b_row = 0;
-  bool far = false;    ///< B lies beyond L2, so that the columns to the right are asked for ahead of time
-  bool far_c = false;  ///< C lies beyond L2
+  bool far = false;          ///< B lies beyond L2, so that the columns to the right are asked for ahead of time
+  bool far_c = false;        ///< C lies beyond L2
+  std::int64_t c_ahead = 0;  ///< elements from the tile's C to that which is asked for while it works
   /// Rows of k elements, `next_row` apart, that are read later, of A or of B; asked for on the way.
   T const* next = nullptr;
   std::int64_t next_rows = 0, next_row = 0;
