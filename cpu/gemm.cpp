@@ -134,14 +134,15 @@ tiling tiling_of(microkernel<T> const& kernel, path way, operands<T> const& o) {
   return t;
 }
 
-/// A column of C whose elements lie together is a row of the transposed product: where A's columns lie together as
-/// well, they are rows of B there, which is read as it lies.
+/// Whether C is a column whose elements lie together, and op(A)'s columns lie together as well.
+bool is_row_turned(problem const& p) { return p.n == 1 && p.ldc == 1 && p.m > 1 && (p.trans_a || p.lda == 1); }
+
+/// The transposed product: C is a row, and op(A)'s columns are rows of B, which is read as it lies.
 problem as_row(problem const& p) {
-  if (p.n != 1 || p.ldc != 1 || !(p.trans_a || p.lda == 1)) return p;
   problem row = p;
   row.m = 1, row.n = p.m, row.ldc = p.m;
   row.a = p.b, row.lda = p.ldb, row.trans_a = !p.trans_b;
-  row.b = p.a, row.ldb = p.trans_a ? p.lda : p.m, row.trans_b = false;  // one column lies together, or one step of k
+  row.b = p.a, row.ldb = p.trans_a ? p.lda : p.m, row.trans_b = false;  // of lda = 1, k is 1
   return row;
 }
 
@@ -180,19 +181,46 @@ std::int64_t enough_rows(microkernel<T> const& kernel, int width) {
   return std::min(kernel.rows[static_cast<std::size_t>(width)], sums / std::max(width, 1));
 }
 
+/// One or two columns behind the last whole vector of a row of C, which would take as long as a vector of them: enough
+/// dot products along A's rows to be worth their beginning and end.
+template <class T>
+std::int64_t columns_left(microkernel<T> const& kernel, problem const& p) {
+  constexpr std::int64_t few = 2, long_k = 32, many_rows = 16;
+  std::int64_t const left = p.n & (kernel.lanes - 1);  // lanes are a power of two
+  return left <= few && p.n > kernel.lanes && !p.trans_a && p.k >= long_k && p.m >= many_rows ? left : 0;
+}
+
+template <class T>
+[[gnu::noinline]] void multiply_columns_left(microkernel<T> const& kernel, problem const& p, std::int64_t left) {
+  constexpr std::int64_t most_packed = 2 * 128;
+  T packed_b[most_packed];  // (columns, k)
+  auto const* b = static_cast<T const*>(p.b) + (p.n - left) * (p.trans_b ? p.ldb : 1);
+  std::int64_t b_col = p.ldb;
+  if (!p.trans_b) {
+    for (std::int64_t q = 0; q < p.k; ++q)
+      for (std::int64_t j = 0; j < left; ++j) packed_b[j * p.k + q] = b[q * p.ldb + j];
+    b = packed_b, b_col = p.k;
+  }
+  kernel.dots(p.m, left, p.k, static_cast<T>(p.alpha), static_cast<T const*>(p.a), p.lda, b, b_col,
+              static_cast<T>(p.beta), static_cast<T*>(p.c) + p.n - left, p.ldc, 1);
+}
+
 // Wide and low tiles: what is loaded of A is used for more columns. Their widths differ by one vector at most.
 template <class T>
 void multiply_tiles(microkernel<T> const& kernel, problem const& p) {
   constexpr std::int64_t most_packed = 128 * 32;
   alignas(64) T packed_b[most_packed];  // (k, columns of a tile)
+  auto const left = columns_left(kernel, p);
+  if (left > 0) multiply_columns_left(kernel, p, left);
+  std::int64_t const n = p.n - left;
   auto w = tile_in_place<T>(p);
   auto const* const a = w.a;
   auto const* const b = w.b;
   auto* const c = w.c;
   auto const widest = p.trans_b ? kernel.nr / kernel.lanes : kernel.widest;
-  row_tiles const widths(ceil_div(p.n, kernel.lanes), widest);
+  row_tiles const widths(quotient(n + kernel.lanes - 1, kernel.lanes), widest);
   for (std::int64_t i = 0, j = 0; i < widths.count; j += widths.size(i++) * kernel.lanes) {
-    w.cols = std::min(widths.size(i) * kernel.lanes, p.n - j);
+    w.cols = std::min(widths.size(i) * kernel.lanes, n - j);
     int const width = kernel.width_of(w.cols);
     w.b = b + j;
     if (p.trans_b) {
@@ -219,6 +247,21 @@ void multiply_small(microkernel<T> const& kernel, problem const& p) {
   kernel.tile(source::in_place, kernel.width_of(p.n), p.m)(w);
 }
 
+// Not where a tiny product begins, which would pay for its stack frame.
+template <class T>
+[[gnu::noinline]] void multiply_large(microkernel<T> const& kernel, path way, problem const& p, execution const& e) {
+  operands<T> const o(p);
+  if (way == path::dots || (way == path::chosen && suits_dots(o))) return multiply_dots(kernel, o, offered_threads(e));
+  product<T>(kernel, o, tiling_of(kernel, way, o), e)();
+}
+
+template <class T>
+[[gnu::noinline]] void multiply_turned(microkernel<T> const& kernel, problem const& p, execution const& e) {
+  auto const row = as_row(p);
+  if (is_small(row)) return multiply_small(kernel, row);
+  multiply_large(kernel, path::chosen, row, e);
+}
+
 }  // namespace
 
 std::string refusal(path way, problem const& p) {
@@ -228,12 +271,12 @@ std::string refusal(path way, problem const& p) {
 }
 
 template <class T>
-void gemm(microkernel<T> const& kernel, path way, problem const& given, execution const& e) {
-  auto const p = way == path::chosen ? as_row(given) : given;
-  if (way == path::chosen && is_small(p)) return multiply_small(kernel, p);
-  operands<T> const o(p);
-  if (way == path::dots || (way == path::chosen && suits_dots(o))) return multiply_dots(kernel, o, offered_threads(e));
-  product<T>(kernel, o, tiling_of(kernel, way, o), e)();
+void gemm(microkernel<T> const& kernel, path way, problem const& p, execution const& e) {
+  if (way == path::chosen) {
+    if (is_row_turned(p)) return multiply_turned(kernel, p, e);
+    if (is_small(p)) return multiply_small(kernel, p);
+  }
+  multiply_large(kernel, way, p, e);
 }
 
 namespace {
@@ -287,9 +330,9 @@ prepared_gemm prepare(Prepared const& prepared, bool as_column) {
 
 template <class T>
 prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& given) {
-  auto const p = as_row(given);
+  bool const is_column = is_row_turned(given);
+  auto const p = is_column ? as_row(given) : given;
   if (!is_small(p)) return {};
-  bool const is_column = p.n != given.n;
   if (!is_one_tile(kernel, p)) return prepare(prepared_tiles<T>{kernel, p}, is_column);
   auto w = tile_in_place<T>(p);
   w.cols = p.n;
@@ -298,8 +341,8 @@ prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& given) {
 
 template <class T>
 plan plan_of(microkernel<T> const& kernel, path way, problem const& p) {
-  if (auto const row = as_row(p); way == path::chosen && row.n != p.n) {
-    auto turned = plan_of(kernel, way, row);
+  if (way == path::chosen && is_row_turned(p)) {
+    auto turned = plan_of(kernel, way, as_row(p));
     for (auto& level : turned.levels) std::swap(level.m, level.n);
     return turned;
   }

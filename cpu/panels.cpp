@@ -121,16 +121,6 @@ struct block {
     w.next_rows = rows * (done + height) / all - first;
   }
 
-  void multiply_rows() const {
-    tile_work<T> w;
-    w.a = o.a + i0 * o.a_row + p0 * o.a_col, w.a_row = o.a_row, w.a_col = o.a_col;
-    w.b = o.b + p0 * o.b_row + j0, w.b_row = o.b_row;
-    w.alpha = o.alpha, w.beta = beta;
-    w.c = o.c + i0 * o.ldc + j0, w.ldc = o.ldc;
-    w.cols = nb;
-    kernel.row_panels[static_cast<std::size_t>(mb - 1)](w);
-  }
-
   void multiply() const {
     row_tiles const tiles(mb, t.rows);
     if (t.pack_b || t.b_stays) {  // a tile's rows of A lie in L1
@@ -138,12 +128,31 @@ struct block {
         for (std::int64_t j = 0; j < nb; j += t.cols) multiply(done, tiles.size(i), j);
       return;
     }
-    if (o.m <= kernel.most_panel_rows && kb == kernel.row_terms) return multiply_rows();
     // A panel of B that was just read lies in L1.
     for (std::int64_t j = 0; j < nb; j += t.cols)
       for (std::int64_t i = 0, done = 0; i < tiles.count; done += tiles.size(i++)) multiply(done, tiles.size(i), j);
   }
 };
+
+/// One or two whole rows of C, as far as k has whole panels for them; returns where the terms that are left begin.
+template <class T>
+std::int64_t multiply_rows(microkernel<T> const& kernel, operands<T> const& o, span_of rows, span_of cols,
+                           span_of terms) {
+  auto const panel = kernel.row_panels[static_cast<std::size_t>(rows.size() - 1)];
+  tile_work<T> w;
+  w.a = o.a + rows.first * o.a_row + terms.first * o.a_col, w.a_row = o.a_row, w.a_col = o.a_col;
+  w.b = o.b + terms.first * o.b_row + cols.first, w.b_row = o.b_row;
+  w.alpha = o.alpha, w.beta = o.beta;
+  w.c = o.c + rows.first * o.ldc + cols.first, w.ldc = o.ldc;
+  w.cols = cols.size();
+  auto p = terms.first;
+  for (; p + kernel.row_terms <= terms.last; p += kernel.row_terms) {
+    panel(w);
+    w.a += kernel.row_terms * o.a_col, w.b += kernel.row_terms * o.b_row;
+    w.beta = 1;
+  }
+  return p;
+}
 
 }  // namespace
 
@@ -160,7 +169,10 @@ std::int64_t packed_b_size(microkernel<T> const& kernel, tiling const& t) {
 template <class T>
 void multiply_panels(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, span_of rows, span_of cols,
                      span_of terms, T* packed_a, T* packed_b) {
-  for (std::int64_t p0 = terms.first; p0 < terms.last; p0 += t.kc) {
+  bool const by_rows =
+      rows.size() > 0 && rows.size() <= kernel.most_panel_rows && t.kc == kernel.row_terms && !t.pack_b;
+  auto const first = by_rows ? multiply_rows(kernel, o, rows, cols, terms) : terms.first;
+  for (std::int64_t p0 = first; p0 < terms.last; p0 += t.kc) {
     std::int64_t const kb = std::min(t.kc, terms.last - p0);
     T const beta = p0 == terms.first ? o.beta : T(1);
     for (std::int64_t i0 = rows.first; i0 < rows.last; i0 += t.mc) {

@@ -99,6 +99,16 @@ tiling tiled(cache_sizes const& caches, operands<T> const& o, std::int64_t rows,
   return t;
 }
 
+/// Whether B, which lies far away, meets so few rows of A that a copy of it would not be used often enough. It takes
+/// tiles that are wide and yet high, as 32 registers allow; and Intel's processors, with 2 MiB of L2, copy faster than
+/// C could leave it and come back.
+template <class T>
+bool is_rather_skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr std::int64_t size = sizeof(T), few = 168, high = 8;
+  bool const c_stays = caches.l2 <= (1 << 20) || o.m * o.n * size <= caches.l2 / 2;
+  return o.m <= few && kernel.rows[3] >= high && c_stays;
+}
+
 /// A skinny C: B is used up as it comes, in stretches of its rows, while C stays in L2. A row is one stream from one
 /// end to the other; tiles that are wide and low take whole lines of each.
 template <class T>
@@ -144,9 +154,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
     if (o.a_row * size % page == 0) t.rows = std::min<std::int64_t>(t.rows, 8);
     return t;
   }
-  // A copy of B would not be used often enough.
-  constexpr std::int64_t few_rows = 168;
-  if (o.m <= few_rows && !transposed_b && !are_near(caches, o)) return skinny(caches, kernel, o);
+  if (!transposed_b && !are_near(caches, o) && is_rather_skinny(caches, kernel, o)) return skinny(caches, kernel, o);
   t = packed_tiling(caches, kernel, o);
   t.pack_a = !lies_well(caches, o, t);
   constexpr std::int64_t enough_columns = 2048;  // for a copy of A to be forgotten
@@ -179,7 +187,7 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
     // C takes longer than the sums. Of wide tiles it has fewer rows at a time, each longer, and the hardware looks
     // ahead; from beyond L3 not far enough.
     t.rows = kernel.rows[4], t.cols = 4 * kernel.lanes;
-    t.far_c = o.m * o.n * size > caches.l3 / 4 * 3, t.c_ahead = 2 * t.cols;
+    t.far_c = o.m * o.n * size > caches.l3 / 4 * 3, t.c_ahead = 8 * kernel.lanes;
     t.pack_b = false, t.b_stays = true, t.nc = o.n;
   }
   return t;

@@ -19,7 +19,8 @@ struct tile_work {
   std::int64_t b_row = 0;
   bool far = false;          ///< B lies beyond L2, so that the columns to the right are asked for ahead of time
   bool far_c = false;        ///< C lies beyond L2
-  std::int64_t c_ahead = 0;  ///< elements from the tile's C to that which is asked for while it works
+  bool streaming = false;    ///< C's lines are whole, aligned, and not wanted in the caches
+  std::int32_t c_ahead = 0;  ///< elements from the tile's C to that which is asked for while it works
   /// Rows of k elements, `next_row` apart, that are read later, of A or of B; asked for on the way.
   T const* next = nullptr;
   std::int64_t next_rows = 0, next_row = 0;
@@ -27,7 +28,6 @@ struct tile_work {
   T* c = nullptr;
   std::int64_t ldc = 0;
   std::int64_t cols = 0;
-  bool streaming = false;  ///< C's lines are whole, aligned, and not wanted in the caches
 };
 
 /// Where a tile reads B: from a packed panel, or where it lies.

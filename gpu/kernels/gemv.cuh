@@ -200,28 +200,32 @@ constexpr int log_of(std::int64_t wanted, int limit) {
 }
 
 /// Rows that lie along k: as large a team as four blocks a multiprocessor allow and a row has vectors for; of short
-/// rows, one that reads a row in four to twelve rounds. Of at most 1024 rows a team reads one at a time. Slices, where
-/// rows are too few, of eight rounds at least.
+/// rows, one that reads a row in four to twelve rounds; and a larger one where the blocks would fill a second round of
+/// places in part. Of at most 1024 rows a team reads one at a time. Slices, where rows are too few and long.
 template <class T>
 gemv_cut cut_dots(std::int64_t length, std::int64_t k) {
-  constexpr std::int64_t places = 4 * dealt_multiprocessors, few = 1024, long_k = 8192;
+  constexpr std::int64_t places = 4 * dealt_multiprocessors, few = 1024, long_k = 8192, many_rounds = 16;
   std::int64_t const vectors = tiles(k, vector_width<T>);
   gemv_cut cut{};
   cut.rows = length <= few && k <= long_k ? 1 : 2;
   std::int64_t const rows = tiles(length, cut.rows);
-  int const fast = std::max(log_of(vectors / 4, 8), log_of(vectors / 12, 32));
+  auto const blocks = [&] { return tiles(rows, dots_threads >> cut.log_team); };
+  int const fast = std::max(log_of(vectors / 4, 8), log_of(vectors / 12, 128));
   cut.log_team = std::max(fast, log_of(std::min(places * dots_threads / rows, vectors), dots_threads));
-  cut.blocks = tiles(rows, dots_threads >> cut.log_team);
-  cut.slices = std::min(places / cut.blocks, (vectors >> cut.log_team) / 8);
+  if (cut.log_team < log_of(vectors / 4, dots_threads) && blocks() > places && blocks() < 2 * places) ++cut.log_team;
+  cut.blocks = blocks();
+  std::int64_t const rounds = vectors >> cut.log_team;
+  if (rounds >= many_rounds) cut.slices = std::min(places / cut.blocks, rounds / 4);
   return cut;
 }
 
-/// Rows that lie along y: 60 blocks or more, 120 where k is long, whose threads along y are up to 64, or more where k
-/// is too short for each of the others to have eight steps. Slices, of 256 bytes of a row if it has as many, only where
-/// y is so short and k so long that adding them up pays.
+/// Rows that lie along y: as few threads along y as leave a block for most multiprocessors, or of a large matrix, whose
+/// lines are read whole, two; more where k is too short for the others. Slices, of 256 bytes of a row if it has as
+/// many, only where y is so short and k so long that adding them up pays.
 template <class T>
 gemv_cut cut_sums(std::int64_t length, std::int64_t k) {
-  constexpr std::int64_t long_k = 1536, very_long_k = 6144, few_vectors = 120, sliced_blocks = 200;
+  constexpr std::int64_t large = 32 << 20, very_long_k = 6144, few_vectors = 120, sliced_blocks = 200;
+  constexpr std::int64_t one_round = sizeof(T) == 4 ? 100 : dealt_multiprocessors;
   std::int64_t const vectors = tiles(length, vector_width<T>);
   gemv_cut cut{};
   if (vectors <= few_vectors && k > very_long_k) {
@@ -230,9 +234,13 @@ gemv_cut cut_sums(std::int64_t length, std::int64_t k) {
     cut.slices = std::min(sliced_blocks / cut.blocks, (k << cut.log_team) / sums_threads / 8);
     return cut;
   }
-  int const most = 1 << std::max(log_of(sums_threads * 8 / k, sums_threads), 6);
-  cut.log_team = log_of(vectors / (k > long_k ? few_vectors : few_vectors / 2), most);
-  cut.blocks = tiles(vectors, 1 << cut.log_team);
+  bool const is_large = length * k * static_cast<std::int64_t>(sizeof(T)) > large;
+  int const most = std::max(6, log_of(sums_threads * 16 / k, sums_threads));
+  auto const blocks = [&] { return tiles(vectors, 1 << cut.log_team); };
+  auto const fits = [&] { return blocks() <= (is_large && cut.log_team >= 3 ? 2 * dealt_multiprocessors : one_round); };
+  cut.log_team = log_of(sums_threads / 4 / k, sums_threads);
+  while (cut.log_team < most && !fits()) ++cut.log_team;
+  cut.blocks = blocks();
   return cut;
 }
 
