@@ -37,8 +37,8 @@ constexpr sampled_case cases[] = {
 // Their blocks are not one for each tile of C, so that all are run in any case.
 bool is_never_sampled(kernel const& row) {
   auto const technique = row.technique();
-  return technique == "split_k" || technique == "stream_k" || technique == "skinny" || technique == "persistent" ||
-         technique == "peeled";
+  return technique == "split_k" || technique == "stream_k" || technique == "skinny" || technique == "gemv" ||
+         technique == "persistent" || technique == "peeled";
 }
 
 class operand_memory {
