@@ -153,7 +153,7 @@ model_table::model_table(row_table const& table, std::function<row_model const*(
 double model_table::cost(std::size_t row, problem const& p, int multiprocessors) const {
   int const at = of_row_[row];
   return at < 0 ? std::numeric_limits<double>::infinity()
-                : estimators_[static_cast<std::size_t>(at)](p, multiprocessors);
+                : estimators_[static_cast<std::size_t>(at)].cost(p, multiprocessors);
 }
 
 model_table const& device_models() {

@@ -245,7 +245,7 @@ std::vector<rated_row> rated(std::vector<gpu::gemm_row const*> const& rows, std:
     for (auto const& f : models)
       if (f.name == gpu::row_name(*row))
         all.push_back({"gpu." + f.name, [estimate = gpu::estimator(*row, f.model), multiprocessors](problem const& p) {
-                         return estimate(p, multiprocessors);
+                         return estimate.cost(p, multiprocessors);
                        }});
   return all;
 }
