@@ -14,7 +14,7 @@ struct span_of {
   std::int64_t size() const { return last - first; }
 };
 
-/// a / b, neither negative and b not 0: of small numbers, which nearly all are, in a fraction of the time.
+/// a / b, neither negative and b not 0. Nearly all are small, and many processors divide those several times faster.
 inline std::int64_t quotient(std::int64_t a, std::int64_t b) {
   if (((a | b) >> 32) == 0) return static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b);
   return a / b;
