@@ -185,7 +185,7 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
   if (t.far_c && !t.streaming && o.k <= few && kernel.rows[4] > 0 && o.m > 2 * kernel.mr && o.n > 4 * kernel.nr &&
       o.b_col == 1 && o.k * o.n * size <= caches.l2 / 2) {
     // C takes longer than the sums. Of wide tiles it has fewer rows at a time, each longer, and the hardware looks
-    // ahead; from beyond L3 not far enough.
+    // ahead; from beyond L3 not far enough: there the C of the second tile from here is asked for.
     t.rows = kernel.rows[4], t.cols = 4 * kernel.lanes;
     t.far_c = o.m * o.n * size > caches.l3 / 4 * 3, t.c_ahead = 8 * kernel.lanes;
     t.pack_b = false, t.b_stays = true, t.nc = o.n;

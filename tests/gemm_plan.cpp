@@ -1,6 +1,7 @@
 // gemm_plan: the same numbers as gemm, bit for bit, on every kind of operand; wrong arguments are refused beforehand.
 #include <doctest/doctest.h>
 
+#include <array>
 #include <random>
 #include <vector>
 
@@ -22,30 +23,31 @@ std::vector<T> random_values(std::int64_t count, unsigned seed) {
 TEST_CASE_TEMPLATE("a plan computes what gemm computes, bit for bit", T, float, double) {
   struct {
     std::int64_t m, n, k;
-  } const sizes[] = {{4, 4, 4},    {1, 1, 1},   {14, 32, 7},    {15, 33, 65},
-                     {32, 32, 32}, {3, 200, 5}, {90, 100, 110}, {5, 1, 9}};
+  } const sizes[] = {{4, 4, 4},      {1, 1, 1}, {14, 32, 7}, {15, 33, 65}, {32, 32, 32}, {3, 200, 5},
+                     {90, 100, 110}, {5, 1, 9}, {70, 1, 40}, {300, 1, 1},  {20, 33, 40}};
   for (auto const& [m, n, k] : sizes)
-    for (int layouts = 0; layouts < 8; ++layouts)
-      for (double beta : {0.0, 1.0, -0.5}) {
-        INFO(m, "x", n, "x", k, " layouts ", layouts, " beta ", beta);
-        auto const a = random_values<T>((m + 2) * (k + 2), 1), b = random_values<T>((k + 2) * (n + 2), 2);
-        auto expected = random_values<T>((m + 2) * (n + 2), 3), got = expected;
-        auto const view = [&](auto* data, std::int64_t rows, std::int64_t cols, bool by_columns) {
-          auto const kind = by_columns ? layout::col_major : layout::row_major;
-          return matrix_view(data, rows, cols, (by_columns ? rows : cols) + 2, kind);
-        };
-        auto const va = view(a.data(), m, k, layouts % 2 != 0), vb = view(b.data(), k, n, layouts / 2 % 2 != 0);
-        bool const c_by_columns = layouts / 4 != 0;
-        gemm_options const options{.alpha = 1.25, .beta = beta};
-        gemm(va, vb, view(expected.data(), m, n, c_by_columns), options);
-        auto const nowhere = [&](auto const& v) {
-          return view(static_cast<T const*>(nullptr), v.rows(), v.cols(), v.layout() == layout::col_major);
-        };
-        gemm_plan<T> const plan(nowhere(va), nowhere(vb), view(static_cast<T*>(nullptr), m, n, c_by_columns), options);
-        auto const copy = plan;
-        copy(a.data(), b.data(), got.data());
-        CHECK(got == expected);
-      }
+    for (int variant = 0; variant < 48; ++variant) {
+      int const layouts = variant % 8, gap = variant / 8 % 2 * 2;
+      double const beta = std::array{0.0, 1.0, -0.5}[static_cast<std::size_t>(variant / 16)];
+      INFO(m, "x", n, "x", k, " layouts ", layouts, " gap ", gap, " beta ", beta);
+      auto const a = random_values<T>((m + 2) * (k + 2), 1), b = random_values<T>((k + 2) * (n + 2), 2);
+      auto expected = random_values<T>((m + 2) * (n + 2), 3), got = expected;
+      auto const view = [&](auto* data, std::int64_t rows, std::int64_t cols, bool by_columns) {
+        auto const kind = by_columns ? layout::col_major : layout::row_major;
+        return matrix_view(data, rows, cols, (by_columns ? rows : cols) + gap, kind);
+      };
+      auto const va = view(a.data(), m, k, layouts % 2 != 0), vb = view(b.data(), k, n, layouts / 2 % 2 != 0);
+      bool const c_by_columns = layouts / 4 != 0;
+      gemm_options const options{.alpha = 1.25, .beta = beta};
+      gemm(va, vb, view(expected.data(), m, n, c_by_columns), options);
+      auto const nowhere = [&](auto const& v) {
+        return view(static_cast<T const*>(nullptr), v.rows(), v.cols(), v.layout() == layout::col_major);
+      };
+      gemm_plan<T> const plan(nowhere(va), nowhere(vb), view(static_cast<T*>(nullptr), m, n, c_by_columns), options);
+      auto const copy = plan;
+      copy(a.data(), b.data(), got.data());
+      CHECK(got == expected);
+    }
 }
 
 TEST_CASE("a plan for nothing to multiply scales C") {

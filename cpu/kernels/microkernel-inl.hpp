@@ -327,8 +327,10 @@ HWY_NOINLINE void dot_tile(std::int64_t k, T alpha, T const* HWY_RESTRICT a, std
     for (int j = 0; j < J; ++j) acc[r][j] = hn::Zero(d);
   }
   std::int64_t p = 0;
-  for (; p + together * N <= k; p += together * N) HWY_UNROLL(4)
-  for (int v = 0; v < together; ++v) add_dots<T, R, J>(a + p + v * N, a_row, b + p + v * N, b_col, acc);
+  for (; p + together * N <= k; p += together * N) {
+    HWY_UNROLL(4)
+    for (int v = 0; v < together; ++v) add_dots<T, R, J>(a + p + v * N, a_row, b + p + v * N, b_col, acc);
+  }
   for (; together > 1 && p + N <= k; p += N) add_dots<T, R, J>(a + p, a_row, b + p, b_col, acc);
   if (p < k) {
     std::size_t const rest = static_cast<std::size_t>(k - p);

@@ -193,6 +193,9 @@ TEST_CASE("transposes, alpha and beta in all combinations") {
             for (std::int64_t gap : {0, 5}) {
               INFO(trans_a, trans_b, " alpha ", alpha, " beta ", beta, " gap ", gap);
               CHECK(errors(row, {31, 35, 19}, {trans_a, trans_b, alpha, beta, gap}) == 0);
+              CHECK(errors(row, {200, 1, 40}, {trans_a, trans_b, alpha, beta, gap}) == 0);
+              CHECK(errors(row, {2, 70, 205}, {trans_a, trans_b, alpha, beta, gap}) == 0);
+              CHECK(errors(row, {17, 34, 40}, {trans_a, trans_b, alpha, beta, gap}) == 0);
             }
   });
 }
@@ -224,9 +227,15 @@ TEST_CASE("real data stay within the bound, also where blocks of m, n and k end"
 
 TEST_CASE("the bits do not depend on the number of threads") {
   for_each_gemm([](tandem::kernel const& row) {
-    // The last two are too thin to be shared by rows: one panel of A, many of B.
-    for (shape const& s :
-         {shape{131, 140, 150}, {257, 65, 300}, {5, 2000, 400}, {20, 1500, 300}, {40, 50, 6000}, {3, 5, 20000}}) {
+    // Some are too thin to be shared by rows: one panel of A, many of B.
+    for (shape const& s : {shape{131, 140, 150},
+                           {257, 65, 300},
+                           {5, 2000, 400},
+                           {20, 1500, 300},
+                           {40, 50, 6000},
+                           {3, 5, 20000},
+                           {2, 1500, 900},
+                           {100, 500, 700}}) {
       INFO(s.m, "x", s.n, "x", s.k);
       variant const v{.alpha = 0.5, .beta = 1.5, .integers = false};
       auto const same = [&]<class T>(T) {

@@ -159,6 +159,36 @@ TEST_CASE("a skinny C takes short stretches of B where its rows would push each 
   }
 }
 
+TEST_CASE("a C of up to 168 rows goes without a copy of B where tiles are wide and high, and C stays in a large L2") {
+  cache_sizes const small{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20}, large{small.l1, 2 << 20, 256 << 20};
+  for (auto const* set : tandem::cpu::instruction_sets()) {
+    INFO(set->technique);
+    auto const& kernel = set->f32;
+    auto const copies = [&](cache_sizes const& caches, std::int64_t m, std::int64_t n, bool trans_b = false) {
+      return tandem::cpu::choose_tiling(caches, kernel, product<float>(m, n, 3000, false, trans_b)).pack_b;
+    };
+    bool const is_high = kernel.rows[3] >= 8;
+    CHECK(copies(small, 168, 3000) == !is_high);
+    CHECK(copies(small, 169, 3000));
+    CHECK(copies(small, 168, 3000, true));
+    CHECK(copies(large, 168, 1560) == !is_high);
+    CHECK(copies(large, 168, 1561));
+  }
+}
+
+TEST_CASE("one or two rows of C take B as a few streams") {
+  cache_sizes const caches{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
+  for (auto const* set : tandem::cpu::instruction_sets()) {
+    INFO(set->technique);
+    auto const depth = [&](std::int64_t m) {
+      return tandem::cpu::choose_tiling(caches, set->f64, product<double>(m, 4000, 4000)).kc;
+    };
+    CHECK(depth(1) == set->f64.row_terms);
+    CHECK(depth(2) == set->f64.row_terms);
+    CHECK(depth(3) == 256);
+  }
+}
+
 TEST_CASE("blocks of a narrow B are at most a page of a row of A deep where threads may share k") {
   cache_sizes const caches{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
   for (auto const* set : tandem::cpu::instruction_sets()) {
@@ -250,6 +280,17 @@ TEST_CASE("a large C of a few terms is computed in wide tiles, unless it goes pa
     CHECK(cols(caches, 4096, 100) == kernel.nr);
     CHECK(cols(caches, 40, 16) == kernel.nr);  // C stays in L2
     CHECK(cols({.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 32 << 20}, 4096, 16) == kernel.nr);
+    if (kernel.rows[4] == 0) continue;
+    // From beyond L3 it is asked for ahead of time.
+    auto const far = [&](std::int64_t l3) {
+      auto o = product<float>(4095, 4095, 16);
+      o.beta = 1;
+      auto const t = tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = 2 << 20, .l3 = l3}, kernel, o);
+      CHECK(t.c_ahead == 2 * t.cols);
+      return t.far_c;
+    };
+    CHECK(far(64 << 20));
+    CHECK(!far(128 << 20));
   }
 }
 

@@ -116,6 +116,19 @@ TEST_CASE("an estimate is finite and positive, and no edge makes more work cheap
   }
 }
 
+TEST_CASE("of a C of one line with a long k, the row for lines goes first") {
+  auto const cost = [](std::string_view name, problem const& p) {
+    gpu::estimator const estimate(row_named(name), gpu::row_model());
+    return estimate.cost(p, multiprocessors) / estimate(p, multiprocessors);
+  };
+  for (auto const& line : {plain(1, 5000, 64, dtype::f32), plain(5000, 1, 64, dtype::f32)}) {
+    CHECK(cost("gemv.f32.1x128x128", line) == 1);
+    CHECK(cost("skinny.f32.8x128x64", line) == 2);
+  }
+  CHECK(cost("skinny.f32.8x128x64", plain(1, 5000, 63, dtype::f32)) == 1);
+  CHECK(cost("skinny.f32.8x128x64", plain(2, 5000, 64, dtype::f32)) == 1);
+}
+
 TEST_CASE("each strip that a row peels off costs what a strip does") {
   auto const& row = row_named("peeled.f32.128x256x8");
   gpu::row_model model;
