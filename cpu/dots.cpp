@@ -15,18 +15,23 @@ namespace tandem::cpu {
 namespace {
 
 // Beyond so many rows of the small operand, packing the large one costs less than reading it that often.
-constexpr std::int64_t most_columns = 6, most_rows = 24;
+constexpr std::int64_t most_rows = 24;
+
+// In steps of a multiply-add of vectors: what a sum costs at its end, where its lanes are added up.
+constexpr std::int64_t sum_steps = 5;
 
 constexpr std::int64_t small_bytes = 128 << 10;  // of the small operand that stay while the large one passes
 
+// A tile's vectors lie along the columns of C: each row of A takes a step for each term, however few the columns.
 template <class T>
-bool few_columns(operands<T> const& o) {
-  return o.n <= most_columns && o.a_col == 1 && o.m > o.n;
+bool few_columns(microkernel<T> const& kernel, operands<T> const& o) {
+  return o.n < kernel.lanes && o.a_col == 1 && o.m > o.n && o.n * (o.k + kernel.lanes * sum_steps) < o.k * kernel.lanes;
 }
 
+// Tiles would have B turned first, which takes about a step an element.
 template <class T>
 bool few_rows(operands<T> const& o) {
-  return o.m <= most_rows && o.b_row == 1 && o.n > o.m;
+  return o.m <= most_rows && o.b_row == 1 && (o.n > o.m || o.a_col == 1) && o.m * sum_steps <= o.k;
 }
 
 /// The large operand's rows and the small one's, both along k, and where the elements of C lie.
@@ -58,8 +63,8 @@ int choose_threads(operands<T> const& o, roles<T> const& r, int threads) {
 }  // namespace
 
 template <class T>
-bool suits_dots(operands<T> const& o) {
-  return few_columns(o) || few_rows(o);
+bool suits_dots(microkernel<T> const& kernel, operands<T> const& o) {
+  return few_columns(kernel, o) || few_rows(o);
 }
 
 template <class T>
@@ -72,28 +77,41 @@ std::int64_t dots_stretch(operands<T> const& o) {
 template <class T>
 void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threads) {
   auto r = cast(o);
+  auto stretch = dots_stretch(o);
+  constexpr std::int64_t panel = microkernel<T>::few_panel;
   if (r.small_term != 1) {  // laid along k once for all
-    auto* const copy = static_cast<T*>(thread_workspace().reserve(static_cast<std::size_t>(r.few * o.k) * sizeof(T)));
-    for (std::int64_t p = 0; p < o.k; ++p)
-      for (std::int64_t i = 0; i < r.few; ++i) copy[i * o.k + p] = r.small[i * r.small_row + p * r.small_term];
+    auto* const copy =
+        static_cast<T*>(thread_workspace().reserve(static_cast<std::size_t>(r.few * std::max(o.k, panel)) * sizeof(T)));
+    if (r.small_row == 1 && o.k <= panel) {
+      kernel.pack_few(r.small, r.small_term, 1, o.k, r.few, copy);
+      r.small_row = panel;
+    } else {
+      for (std::int64_t p = 0; p < o.k; ++p)
+        for (std::int64_t i = 0; i < r.few; ++i) copy[i * o.k + p] = r.small[i * r.small_row + p * r.small_term];
+      r.small_row = o.k;
+    }
     r.small = copy;
-    r.small_row = o.k;
   }
-  auto const stretch = dots_stretch(o);
   int const parts = static_cast<int>(std::min<std::int64_t>(choose_threads(o, r, threads), r.rows));
   run_team(parts, [&](int part) {
     std::int64_t const first = r.rows * part / parts, last = r.rows * (part + 1) / parts;
-    for (std::int64_t p = 0; p < o.k; p += stretch)
-      kernel.dots(last - first, r.few, std::min(stretch, o.k - p), o.alpha, r.large + first * r.large_row + p,
-                  r.large_row, r.small + p, r.small_row, p == 0 ? o.beta : T(1), o.c + first * r.c_row, r.c_row,
-                  r.c_few);
+    dot_work<T> w;
+    w.a_row = r.large_row, w.b_col = r.small_row;
+    w.alpha = o.alpha;
+    w.c = o.c + first * r.c_row, w.c_row = r.c_row, w.c_col = r.c_few;
+    for (std::int64_t p = 0; p < o.k; p += stretch) {
+      w.k = std::min(stretch, o.k - p);
+      w.a = r.large + first * r.large_row + p, w.b = r.small + p;
+      w.beta = p == 0 ? o.beta : T(1);
+      kernel.dots(w, last - first, r.few);
+    }
   });
 }
 
 template std::int64_t dots_stretch(operands<float> const&);
 template std::int64_t dots_stretch(operands<double> const&);
-template bool suits_dots(operands<float> const&);
-template bool suits_dots(operands<double> const&);
+template bool suits_dots(microkernel<float> const&, operands<float> const&);
+template bool suits_dots(microkernel<double> const&, operands<double> const&);
 template void multiply_dots(microkernel<float> const&, operands<float> const&, int);
 template void multiply_dots(microkernel<double> const&, operands<double> const&, int);
 

@@ -8,7 +8,7 @@ namespace tandem::cpu {
 
 /// Whether one operand is large and its rows lie along k, and the other is a few rows: a matrix times a vector.
 template <class T>
-bool suits_dots(operands<T> const& o);
+bool suits_dots(microkernel<T> const& kernel, operands<T> const& o);
 
 /// C = alpha A B + beta C on at most `threads` threads.
 template <class T>
@@ -20,8 +20,8 @@ std::int64_t dots_stretch(operands<T> const& o);
 
 extern template std::int64_t dots_stretch(operands<float> const&);
 extern template std::int64_t dots_stretch(operands<double> const&);
-extern template bool suits_dots(operands<float> const&);
-extern template bool suits_dots(operands<double> const&);
+extern template bool suits_dots(microkernel<float> const&, operands<float> const&);
+extern template bool suits_dots(microkernel<double> const&, operands<double> const&);
 extern template void multiply_dots(microkernel<float> const&, operands<float> const&, int);
 extern template void multiply_dots(microkernel<double> const&, operands<double> const&, int);
 

@@ -8,6 +8,8 @@
 
 #include "cpu/caches.hpp"
 #include "cpu/dots.hpp"
+#include "cpu/few_terms.hpp"
+#include "cpu/narrow.hpp"
 #include "cpu/operands.hpp"
 #include "cpu/panels.hpp"
 #include "cpu/schedule.hpp"
@@ -201,8 +203,13 @@ template <class T>
       for (std::int64_t j = 0; j < left; ++j) packed_b[j * p.k + q] = b[q * p.ldb + j];
     b = packed_b, b_col = p.k;
   }
-  kernel.dots(p.m, left, p.k, static_cast<T>(p.alpha), static_cast<T const*>(p.a), p.lda, b, b_col,
-              static_cast<T>(p.beta), static_cast<T*>(p.c) + p.n - left, p.ldc, 1);
+  dot_work<T> w;
+  w.k = p.k;
+  w.a = static_cast<T const*>(p.a), w.a_row = p.lda;
+  w.b = b, w.b_col = b_col;
+  w.alpha = static_cast<T>(p.alpha), w.beta = static_cast<T>(p.beta);
+  w.c = static_cast<T*>(p.c) + p.n - left, w.c_row = p.ldc, w.c_col = 1;
+  kernel.dots(w, p.m, left);
 }
 
 // Wide and low tiles: what is loaded of A is used for more columns. Their widths differ by one vector at most.
@@ -239,9 +246,22 @@ void multiply_tiles(microkernel<T> const& kernel, problem const& p) {
   }
 }
 
+/// A small product that is not one tile. The other ways need some length before they are worth their beginning.
+template <class T>
+void multiply_several(microkernel<T> const& kernel, problem const& p) {
+  constexpr std::int64_t few_products = 1024, long_edge = 128, many = 4096, many_products = 6000;
+  if (p.m * p.n * p.k <= few_products) return multiply_tiles(kernel, p);
+  operands<T> const o(p);
+  bool const is_long = p.m >= long_edge || p.n >= long_edge || p.m * p.n >= many;
+  if ((p.k <= kernel.most_terms && is_long) || streams_rows(o)) return multiply_few_terms(kernel, o, 1);
+  if (p.m * p.n * p.k >= many_products && suits_dots(kernel, o)) return multiply_dots(kernel, o, 1);
+  if (suits_narrow(kernel, o)) return multiply_narrow(kernel, o, 1);
+  multiply_tiles(kernel, p);
+}
+
 template <class T>
 void multiply_small(microkernel<T> const& kernel, problem const& p) {
-  if (!is_one_tile(kernel, p)) return multiply_tiles(kernel, p);
+  if (!is_one_tile(kernel, p)) return multiply_several(kernel, p);
   auto w = tile_in_place<T>(p);
   w.cols = p.n;
   kernel.tile(source::in_place, kernel.width_of(p.n), p.m)(w);
@@ -251,7 +271,11 @@ void multiply_small(microkernel<T> const& kernel, problem const& p) {
 template <class T>
 [[gnu::noinline]] void multiply_large(microkernel<T> const& kernel, path way, problem const& p, execution const& e) {
   operands<T> const o(p);
-  if (way == path::dots || (way == path::chosen && suits_dots(o))) return multiply_dots(kernel, o, offered_threads(e));
+  int const threads = offered_threads(e);
+  bool const is_open = way == path::chosen;
+  if (is_open && suits_few_terms(kernel, o)) return multiply_few_terms(kernel, o, threads);
+  if (way == path::dots || (is_open && suits_dots(kernel, o))) return multiply_dots(kernel, o, threads);
+  if (is_open && suits_narrow(kernel, o)) return multiply_narrow(kernel, o, threads);
   product<T>(kernel, o, tiling_of(kernel, way, o), e)();
 }
 
@@ -294,7 +318,7 @@ struct prepared_tile {
   }
 };
 
-/// Several tiles, none of them packed.
+/// What is not one tile.
 template <class T>
 struct prepared_tiles {
   microkernel<T> const& kernel;
@@ -304,7 +328,7 @@ struct prepared_tiles {
     auto const& s = *static_cast<prepared_tiles const*>(state);
     auto p = s.p;
     p.a = a, p.b = b, p.c = c;
-    multiply_tiles(s.kernel, p);
+    multiply_several(s.kernel, p);
   }
 };
 

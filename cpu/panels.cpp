@@ -138,7 +138,8 @@ struct block {
 template <class T>
 std::int64_t multiply_rows(microkernel<T> const& kernel, operands<T> const& o, span_of rows, span_of cols,
                            span_of terms) {
-  auto const panel = kernel.row_panels[static_cast<std::size_t>(rows.size() - 1)];
+  constexpr std::int64_t terms_at_once = microkernel<T>::most_terms;
+  auto const update = kernel.update_along.back();
   tile_work<T> w;
   w.a = o.a + rows.first * o.a_row + terms.first * o.a_col, w.a_row = o.a_row, w.a_col = o.a_col;
   w.b = o.b + terms.first * o.b_row + cols.first, w.b_row = o.b_row;
@@ -146,9 +147,9 @@ std::int64_t multiply_rows(microkernel<T> const& kernel, operands<T> const& o, s
   w.c = o.c + rows.first * o.ldc + cols.first, w.ldc = o.ldc;
   w.cols = cols.size();
   auto p = terms.first;
-  for (; p + kernel.row_terms <= terms.last; p += kernel.row_terms) {
-    panel(w);
-    w.a += kernel.row_terms * o.a_col, w.b += kernel.row_terms * o.b_row;
+  for (; p + terms_at_once <= terms.last; p += terms_at_once) {
+    update(w, rows.size());
+    w.a += terms_at_once * o.a_col, w.b += terms_at_once * o.b_row;
     w.beta = 1;
   }
   return p;
@@ -169,8 +170,7 @@ std::int64_t packed_b_size(microkernel<T> const& kernel, tiling const& t) {
 template <class T>
 void multiply_panels(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, span_of rows, span_of cols,
                      span_of terms, T* packed_a, T* packed_b) {
-  bool const by_rows =
-      rows.size() > 0 && rows.size() <= kernel.most_panel_rows && t.kc == kernel.row_terms && !t.pack_b;
+  bool const by_rows = rows.size() > 0 && streams_rows(o) && t.kc == kernel.most_terms && !t.pack_b;
   auto const first = by_rows ? multiply_rows(kernel, o, rows, cols, terms) : terms.first;
   for (std::int64_t p0 = first; p0 < terms.last; p0 += t.kc) {
     std::int64_t const kb = std::min(t.kc, terms.last - p0);

@@ -51,6 +51,13 @@ struct tiling {
   bool streaming = false;    ///< C goes past the caches
 };
 
+/// Whether C is one or two rows so long that whole ones are passed over at a time, each row of B a stream.
+template <class T>
+bool streams_rows(operands<T> const& o) {
+  constexpr std::int64_t most_rows = 2, least = 1024;  // bytes of a row
+  return o.m <= most_rows && o.n * static_cast<std::int64_t>(sizeof(T)) >= least;
+}
+
 /// The elements of `n` columns in panels of `cols`, the last of the narrowest width that takes it.
 template <class T>
 std::int64_t padded(microkernel<T> const& kernel, std::int64_t n, std::int64_t cols) {

@@ -122,7 +122,7 @@ tiling skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<
   // Rows of B that are a multiple of a page apart meet in few sets of L2. On processors with 2 MiB of it (Intel's) long
   // stretches of them push each other out; with 1 MiB (Zen 5) they are faster all the same.
   bool const meet = o.b_row * size % page == 0 && caches.l2 > (1 << 20);
-  t.kc = std::min<std::int64_t>(o.k, o.m <= kernel.most_panel_rows ? kernel.row_terms : meet ? 64 : 256);
+  t.kc = std::min<std::int64_t>(o.k, streams_rows(o) ? kernel.most_terms : meet ? 64 : 256);
   t.mc = o.m, t.nc = o.n;
   t.far = o.k * o.n * size > caches.l2 / 2;
   return t;

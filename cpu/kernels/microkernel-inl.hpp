@@ -1,7 +1,7 @@
 // The outer-product microkernel: a tile of C stays in registers while one column of A and one row of B at a time are
 // multiplied into it, so that each loaded element is used once for every vector or row of the tile.
 // Included once by each instruction set's file, inside its target; so no include guard and no inline std:: code.
-// Needs <cstdint>, "hwy/cache_control.h", "hwy/highway.h" and lanes-inl.hpp before it.
+// Needs <cstdint>, "hwy/cache_control.h", "hwy/highway.h", lanes-inl.hpp, pack-inl.hpp and update-inl.hpp before it.
 HWY_BEFORE_NAMESPACE();
 namespace tandem::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -240,148 +240,130 @@ HWY_NOINLINE void combine(std::int64_t n, T alpha, T const* HWY_RESTRICT sums, T
   }
 }
 
-// R whole rows of C from `row_terms` rows of B where they lie, each of which is a stream from one end to the other.
-// Tiles would be called for every few lines, and asking ahead would take the reading its turns.
-template <class T, int R>
-HWY_NOINLINE void row_panel(tile_work<T> const& w) {
-  hn::ScalableTag<T> const d;
-  using vec = hn::Vec<decltype(d)>;
-  constexpr int N = lanes<T>, V = 4, P = microkernel<T>::row_terms;
-  T const* HWY_RESTRICT const b = w.b;
-  T* HWY_RESTRICT const c = w.c;
-  T const alpha = w.alpha, beta = w.beta;
-  std::int64_t const n = w.cols, b_row = w.b_row, ldc = w.ldc;
-  vec element[R][P];
-  HWY_UNROLL(4)
-  for (int r = 0; r < R; ++r) {
-    HWY_UNROLL(8)
-    for (int p = 0; p < P; ++p) element[r][p] = hn::Set(d, w.a[r * w.a_row + p * w.a_col]);
-  }
-  std::int64_t j = 0;
-  for (; j + V * N <= n; j += V * N) {
-    vec acc[R][V];
-    HWY_UNROLL(4)
-    for (int r = 0; r < R; ++r) {
-      HWY_UNROLL(4)
-      for (int v = 0; v < V; ++v) acc[r][v] = hn::Zero(d);
-    }
-    HWY_UNROLL(8)
-    for (int p = 0; p < P; ++p) {
-      HWY_UNROLL(4)
-      for (int v = 0; v < V; ++v) {
-        auto const of_b = hn::LoadU(d, b + p * b_row + j + v * N);
-        HWY_UNROLL(4)
-        for (int r = 0; r < R; ++r) acc[r][v] = hn::MulAdd(element[r][p], of_b, acc[r][v]);
-      }
-    }
-    HWY_UNROLL(4)
-    for (int r = 0; r < R; ++r) {
-      HWY_UNROLL(4)
-      for (int v = 0; v < V; ++v) {
-        T* const to = c + r * ldc + j + v * N;
-        hn::StoreU(combined(d, acc[r][v], alpha, beta, to, N), d, to);
-      }
-    }
-  }
-  for (; j < n; j += N) {
-    std::size_t const count = static_cast<std::size_t>(n - j < N ? n - j : N);
-    for (int r = 0; r < R; ++r) {
-      auto sum = hn::Zero(d);
-      for (int p = 0; p < P; ++p) sum = hn::MulAdd(element[r][p], load_lanes(d, b + p * b_row + j, count), sum);
-      T* const to = c + r * ldc + j;
-      store_lanes(d, combined(d, sum, alpha, beta, to, count), to, count);
-    }
+// The sums over the lanes of as many vectors as a block of 16 bytes has elements, in one block. In whatever company, a
+// vector's lanes are added in the same order.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<hn::FixedTag<T, 16 / sizeof(T)>> fold_blocks(D, hn::Vec<D> v) {
+  if constexpr (hn::MaxLanes(D()) * sizeof(T) == 16) {
+    return v;
+  } else {
+    hn::Half<D> const half;
+    return fold_blocks(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
   }
 }
 
-// A vector's terms of R x J dot products. Beside several columns there is time to ask for A's rows; beside one it would
-// take the reading its turns.
-template <class T, int R, int J, class D = hn::ScalableTag<T>>
+template <class D, int Q, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<hn::FixedTag<T, Q>> sums_of_lanes(D d, hn::Vec<D> const (&v)[Q]) {
+  auto const first = hn::Add(hn::InterleaveLower(d, v[0], v[1]), hn::InterleaveUpper(d, v[0], v[1]));
+  if constexpr (Q == 2) {
+    return fold_blocks(d, first);
+  } else {
+    hn::Repartition<double, D> const pairs;
+    auto const second = hn::Add(hn::InterleaveLower(d, v[2], v[3]), hn::InterleaveUpper(d, v[2], v[3]));
+    auto const p = hn::BitCast(pairs, first), q = hn::BitCast(pairs, second);
+    return fold_blocks(
+        d, hn::Add(hn::BitCast(d, hn::InterleaveLower(pairs, p, q)), hn::BitCast(d, hn::InterleaveUpper(pairs, p, q))));
+  }
+}
+
+// A vector's terms of R x J dot products. Beside several columns there is time to ask for A's rows; beside one or two
+// it would take the reading its turns.
+template <class T, int R, int J, bool whole, class D = hn::ScalableTag<T>>
 HWY_INLINE void add_dots(T const* HWY_RESTRICT a, std::int64_t a_row, T const* HWY_RESTRICT b, std::int64_t b_col,
-                         hn::Vec<D> (&acc)[R][J]) {
+                         first_lanes<D> const& there, hn::Vec<D> (&acc)[R][J]) {
   D const d;
   hn::Vec<D> col[J];
   HWY_UNROLL(4)
-  for (int j = 0; j < J; ++j) col[j] = hn::LoadU(d, b + j * b_col);
+  for (int j = 0; j < J; ++j) col[j] = whole ? hn::LoadU(d, b + j * b_col) : there.load(b + j * b_col);
   HWY_UNROLL(8)
   for (int r = 0; r < R; ++r) {
-    if constexpr (J > 1) hwy::Prefetch(a + r * a_row + cols_ahead<T>);
-    auto const row = hn::LoadU(d, a + r * a_row);
+    if constexpr (J > 2 && whole) hwy::Prefetch(a + r * a_row + cols_ahead<T>);
+    auto const row = whole ? hn::LoadU(d, a + r * a_row) : there.load(a + r * a_row);
     HWY_UNROLL(4)
     for (int j = 0; j < J; ++j) acc[r][j] = hn::MulAdd(row, col[j], acc[r][j]);
   }
 }
 
-// R x J elements of C as dot products of rows of A and columns of B, each of which lies together. Of single columns a
-// few vectors of each row are read together, which the hardware follows by itself.
-template <class T, int R, int J>
-HWY_NOINLINE void dot_tile(std::int64_t k, T alpha, T const* HWY_RESTRICT a, std::int64_t a_row,
-                           T const* HWY_RESTRICT b, std::int64_t b_col, T beta, T* c, std::int64_t c_row,
-                           std::int64_t c_col) {
-  hn::ScalableTag<T> const d;
-  constexpr int N = lanes<T>, together = J == 1 ? 4 : 1;
-  hn::Vec<decltype(d)> acc[R][J];  // (rows, columns)
-  HWY_UNROLL(8)
-  for (int r = 0; r < R; ++r) {
-    HWY_UNROLL(4)
-    for (int j = 0; j < J; ++j) acc[r][j] = hn::Zero(d);
-  }
-  std::int64_t p = 0;
-  for (; p + together * N <= k; p += together * N) {
-    HWY_UNROLL(4)
-    for (int v = 0; v < together; ++v) add_dots<T, R, J>(a + p + v * N, a_row, b + p + v * N, b_col, acc);
-  }
-  for (; together > 1 && p + N <= k; p += N) add_dots<T, R, J>(a + p, a_row, b + p, b_col, acc);
-  if (p < k) {
-    std::size_t const rest = static_cast<std::size_t>(k - p);
-    for (int r = 0; r < R; ++r)
-      for (int j = 0; j < J; ++j)
-        acc[r][j] =
-            hn::MulAdd(load_lanes(d, a + r * a_row + p, rest), load_lanes(d, b + j * b_col + p, rest), acc[r][j]);
-  }
+// Writes `count` <= Q elements of C, `apart` elements from each other, from the sums of as many vectors.
+template <class T, int Q, int count, class D = hn::ScalableTag<T>>
+HWY_INLINE void write_dots(hn::Vec<D> const (&of_element)[Q], T alpha, T beta, T* c, std::int64_t apart) {
+  hn::FixedTag<T, Q> const block;
+  auto const sums = sums_of_lanes<D, Q>(D(), of_element);
+  if (count == Q && apart == 1) return hn::StoreU(combined(block, sums, alpha, beta, c, Q), block, c);
+  HWY_ALIGN T one_by_one[Q];
+  hn::Store(sums, block, one_by_one);
   hn::CappedTag<T, 1> const one;
-  HWY_UNROLL(8)
-  for (int r = 0; r < R; ++r) {
+  HWY_UNROLL(4)
+  for (int i = 0; i < count; ++i) {
+    T* const to = c + i * apart;
+    hn::StoreU(combined(one, hn::LoadU(one, one_by_one + i), alpha, beta, to, 1), one, to);
+  }
+}
+
+// C in tiles of R x J dot products of rows of A and columns of B, each of which lies together. Of a few columns some
+// vectors of each row are read together, which the hardware follows by itself.
+template <class T, int R, int J>
+HWY_NOINLINE void dot_rows(dot_work<T> const& w, std::int64_t rows) {
+  using D = hn::ScalableTag<T>;
+  D const d;
+  constexpr int N = lanes<T>, together = J == 1 ? 4 : J == 2 ? 2 : 1;
+  constexpr int Q = 16 / sizeof(T), most = R < Q ? R : Q;  // elements written at a time, down a column
+  T const* HWY_RESTRICT a = w.a;
+  T const* HWY_RESTRICT const b = w.b;
+  T* c = w.c;
+  T const alpha = w.alpha, beta = w.beta;
+  std::int64_t const k = w.k, a_row = w.a_row, b_col = w.b_col, c_row = w.c_row, c_col = w.c_col;
+  first_lanes<D> const rest(static_cast<std::size_t>(k % N));
+  for (; rows >= R; rows -= R, a += R * a_row, c += R * c_row) {
+    hn::Vec<D> acc[R][J];  // (rows, columns)
+    HWY_UNROLL(8)
+    for (int r = 0; r < R; ++r) {
+      HWY_UNROLL(4)
+      for (int j = 0; j < J; ++j) acc[r][j] = hn::Zero(d);
+    }
+    std::int64_t p = 0;
+    for (; p + together * N <= k; p += together * N) {
+      HWY_UNROLL(4)
+      for (int v = 0; v < together; ++v) add_dots<T, R, J, true>(a + p + v * N, a_row, b + p + v * N, b_col, rest, acc);
+    }
+    for (; together > 1 && p + N <= k; p += N) add_dots<T, R, J, true>(a + p, a_row, b + p, b_col, rest, acc);
+    if (p < k) add_dots<T, R, J, false>(a + p, a_row, b + p, b_col, rest, acc);
     HWY_UNROLL(4)
     for (int j = 0; j < J; ++j) {
-      T* const to = c + r * c_row + j * c_col;
-      auto const sum = hn::Set(one, hn::GetLane(hn::SumOfLanes(d, acc[r][j])));
-      hn::StoreU(combined(one, sum, alpha, beta, to, 1), one, to);
+      HWY_UNROLL(4)
+      for (int r = 0; r < R; r += most) {
+        hn::Vec<D> of_element[Q];
+        HWY_UNROLL(4)
+        for (int i = 0; i < Q; ++i) of_element[i] = i < most ? acc[r + i][j] : hn::Zero(d);
+        write_dots<T, Q, most>(of_element, alpha, beta, c + r * c_row + j * c_col, c_row);
+      }
     }
+  }
+  if constexpr (R > 1) {
+    auto left = w;
+    left.a = a, left.c = c;
+    if (rows > 0) dot_rows<T, R / 2, J>(left, rows);
   }
 }
 
-template <class T, int R, int J>
-void dot_columns(std::int64_t n, std::int64_t k, T alpha, T const* a, std::int64_t a_row, T const* b,
-                 std::int64_t b_col, T beta, T* c, std::int64_t c_row, std::int64_t c_col) {
-  std::int64_t j = 0;
-  for (; j + J <= n; j += J)
-    dot_tile<T, R, J>(k, alpha, a, a_row, b + j * b_col, b_col, beta, c + j * c_col, c_row, c_col);
+// All columns of B, J or fewer at a time.
+template <class T, int J>
+void dot_columns(dot_work<T> w, std::int64_t rows, std::int64_t cols) {
+  for (; cols >= J; cols -= J, w.b += J * w.b_col, w.c += J * w.c_col)
+    dot_rows<T, dot_work<T>::rows_at_once, J>(w, rows);
   if constexpr (J > 1)
-    if (j < n)
-      dot_columns<T, R, J - 1>(n - j, k, alpha, a, a_row, b + j * b_col, b_col, beta, c + j * c_col, c_row, c_col);
+    if (cols > 0) dot_columns<T, J - 1>(w, rows, cols);
 }
 
-// Groups of R rows of A, each beside all columns of B.
-template <class T, int R, int J>
-void dot_rows(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, T const* a, std::int64_t a_row, T const* b,
-              std::int64_t b_col, T beta, T* c, std::int64_t c_row, std::int64_t c_col) {
-  std::int64_t i = 0;
-  for (; i + R <= m; i += R)
-    dot_columns<T, R, J>(n, k, alpha, a + i * a_row, a_row, b, b_col, beta, c + i * c_row, c_row, c_col);
-  if constexpr (R > 1)
-    if (i < m)
-      dot_rows<T, R / 2, J>(m - i, n, k, alpha, a + i * a_row, a_row, b, b_col, beta, c + i * c_row, c_row, c_col);
-}
-
-// A passes once. R x J sums, J columns and a row are in registers.
-template <class T, int R, int J>
-void dots(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, T const* a, std::int64_t a_row, T const* b,
-          std::int64_t b_col, T beta, T* c, std::int64_t c_row, std::int64_t c_col) {
-  if (n == 1)
-    dot_rows<T, 4, 1>(m, n, k, alpha, a, a_row, b, b_col, beta, c, c_row, c_col);
-  else
-    dot_rows<T, R, J>(m, n, k, alpha, a, a_row, b, b_col, beta, c, c_row, c_col);
+// A passes once: where there are more columns than a tile has, as many rows of it at a time as stay in L1.
+template <class T, int J>
+void dots(dot_work<T> const& work, std::int64_t rows, std::int64_t cols) {
+  constexpr std::int64_t of_l1 = (16 << 10) / sizeof(T), least = dot_work<T>::rows_at_once;
+  auto w = work;
+  std::int64_t const fits = of_l1 / (w.k > 0 ? w.k : 1) / least * least;
+  std::int64_t const step = cols <= J ? rows : fits < least ? least : fits;
+  for (std::int64_t i = 0; i < rows; i += step, w.a += step * w.a_row, w.c += step * w.c_row)
+    dot_columns<T, J>(w, rows - i < step ? rows - i : step, cols);
 }
 
 // Sums at a time that hide the latency of two multiply-adds a cycle.
@@ -430,12 +412,11 @@ constexpr microkernel<T> make_microkernel() {
     if (width * k.rows[width] >= enough_sums) k.widest = width;
   fill_pack_a<T, mr>(k);
   k.combine = combine<T>;
-  k.row_panels = {row_panel<T, 1>, row_panel<T, 2>};
-  k.dot_rows = registers == 32 ? 5 : 4, k.dot_cols = registers == 32 ? 4 : 2;
-  if constexpr (registers == 32)
-    k.dots = dots<T, 5, 4>;
-  else
-    k.dots = dots<T, 4, 2>;
+  fill_updates(k);
+  k.pack_few = pack<T, microkernel<T>::few_panel>;
+  k.write_turned = write_turned<T>;
+  k.dot_rows = dot_work<T>::rows_at_once, k.dot_cols = registers == 32 ? 4 : 2;
+  k.dots = dots < T, registers == 32 ? 4 : 2 > ;
   return k;
 }
 

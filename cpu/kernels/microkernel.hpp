@@ -30,11 +30,28 @@ struct tile_work {
   std::int64_t cols = 0;
 };
 
+/// C (rows x cols) = alpha A B + beta C as dot products: A's rows and B's columns are contiguous.
+template <class T>
+struct dot_work {
+  static constexpr std::int64_t rows_at_once = 4;
+  std::int64_t k = 0;
+  T const* a = nullptr;  ///< element (i, p) is a[i * a_row + p]
+  std::int64_t a_row = 0;
+  T const* b = nullptr;  ///< element (p, j) is b[j * b_col + p]
+  std::int64_t b_col = 0;
+  T alpha = 1, beta = 0;
+  T* c = nullptr;  ///< element (i, j) is c[i * c_row + j * c_col]
+  std::int64_t c_row = 0, c_col = 0;
+};
+
 /// Where a tile reads B: from a packed panel, or where it lies.
 enum class source { packed, in_place };
 
 template <class T>
 using tile_function = void (*)(tile_work<T> const&);
+
+template <class T>
+using update_function = void (*)(tile_work<T> const& w, std::int64_t rows);
 
 /// Copies a width x depth slice into panels of W elements a step of depth: out[panel][d][w], zeros behind the last of
 /// the width. Element (w, d) is src[w * stride_w + d * stride_d]; one of the strides is 1.
@@ -62,14 +79,19 @@ struct microkernel {
   std::array<pack_function<T>, widths> pack_b = {};
   /// c[i] = fma(alpha, sums[i], beta * c[i]), as a tile would have written it.
   void (*combine)(std::int64_t n, T alpha, T const* sums, T beta, T* c) = nullptr;
-  /// One or two whole rows of C from `row_terms` terms, B where it lies; by rows - 1.
-  static constexpr int row_terms = 8, most_panel_rows = 2;
-  std::array<tile_function<T>, most_panel_rows> row_panels = {};
+  /// C (rows x cols) = alpha A B + beta C of a few terms, by their number - 1: along whole rows of C, or down its rows,
+  /// a vector or two of each at a time. w.k is not read.
+  static constexpr int most_terms = 8;
+  std::array<update_function<T>, most_terms> update_along = {}, update_down = {};
+  /// Packs a few terms of a transposed B for them, in panels of `few_panel` columns.
+  static constexpr std::int64_t few_panel = 256;
+  pack_function<T> pack_few = nullptr;
+  /// C (rows x cols) = alpha S^T + beta C, S (cols x rows) with `apart` elements from row to row, a multiple of a
+  /// vector's, which may all be read.
+  void (*write_turned)(std::int64_t rows, std::int64_t cols, T alpha, T const* sums, std::int64_t apart, T beta, T* c,
+                       std::int64_t ldc) = nullptr;
   int dot_rows = 0, dot_cols = 0;  ///< of the tile that `dots` keeps in registers
-  /// C (m x n) = alpha A B + beta C where A's rows and B's columns are contiguous: b_col elements from one column to
-  /// the next, c_row and c_col from one element of C to the next.
-  void (*dots)(std::int64_t m, std::int64_t n, std::int64_t k, T alpha, T const* a, std::int64_t a_row, T const* b,
-               std::int64_t b_col, T beta, T* c, std::int64_t c_row, std::int64_t c_col) = nullptr;
+  void (*dots)(dot_work<T> const& w, std::int64_t rows, std::int64_t cols) = nullptr;
 
   /// The width of the narrowest tile that takes this many columns, and its elements.
   int width_of(std::int64_t cols) const {

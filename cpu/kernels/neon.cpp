@@ -15,6 +15,7 @@
 
 #include "cpu/kernels/lanes-inl.hpp"
 #include "cpu/kernels/pack-inl.hpp"
+#include "cpu/kernels/update-inl.hpp"
 #include "cpu/kernels/microkernel-inl.hpp"
 #include "cpu/kernels/axpy-inl.hpp"
 // clang-format on

@@ -96,9 +96,14 @@ __global__ void __launch_bounds__(dots_threads) gemv_dots(matrix_vector<T> s, in
     for (int r = 0; r < rows; ++r)
       if (lane % 32 == 0) of_warp[r][warp] = sum[r][0];
     __syncthreads();
+    if (lane < 32) {
 #pragma unroll
-    for (int r = 0; r < rows; ++r)
-      for (int other = 1; lane == 0 && other < lanes / 32; ++other) sum[r][0] += of_warp[r][warp + other];
+      for (int r = 0; r < rows; ++r) {
+        sum[r][0] = lane < lanes / 32 ? of_warp[r][warp + lane] : T{0};
+        for (int apart = lanes / 64; apart > 0; apart /= 2)
+          sum[r][0] += __shfl_xor_sync(0xffffffff, sum[r][0], apart);
+      }
+    }
   }
 #pragma unroll
   for (int r = 0; r < rows; ++r)
@@ -153,7 +158,7 @@ __device__ __forceinline__ void add_steps(T (&sum)[vector_width<T>], matrix_vect
 template <class T>
 __global__ void __launch_bounds__(sums_threads, 2) gemv_sums(matrix_vector<T> s, int log_across) {
   constexpr int width = vector_width<T>;
-  __shared__ T sums[sums_threads * width];  // (warps, or steps if one is longer; threads along y; elements)
+  __shared__ __align__(16) T sums[sums_threads * width];  // (warps, or steps if longer; threads along y; elements)
   let_next_kernel_start();
   wait_for_kernel_before();
   int const across = 1 << log_across, thread = static_cast<int>(threadIdx.x), column = thread & (across - 1);
@@ -170,10 +175,7 @@ __global__ void __launch_bounds__(sums_threads, 2) gemv_sums(matrix_vector<T> s,
 #pragma unroll
     for (int e = 0; e < width; ++e) sum[e] += __shfl_xor_sync(0xffffffff, sum[e], other);
   int const line = across * width, rows = sums_threads / max(across, 32);
-  if (thread % 32 < across) {
-#pragma unroll
-    for (int e = 0; e < width; ++e) sums[thread / max(across, 32) * line + column * width + e] = sum[e];
-  }
+  if (thread % 32 < across) store_vector(sums + thread / max(across, 32) * line + column * width, sum);
   __syncthreads();
   for (int at = thread; at < line; at += sums_threads) {
     T total = sums[at];

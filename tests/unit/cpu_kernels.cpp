@@ -200,6 +200,57 @@ TEST_CASE("transposes, alpha and beta in all combinations") {
   });
 }
 
+TEST_CASE("a few terms, along C's rows and down them, with B as it lies and turned") {
+  for_each_gemm([](tandem::kernel const& row) {
+    for (std::int64_t k = 1; k <= 9; ++k)
+      for (bool trans_a : {false, true})
+        for (bool trans_b : {false, true})
+          for (auto const& [m, n] :
+               {std::pair<std::int64_t, std::int64_t>{205, 3}, {150, 31}, {3, 300}, {70, 61}, {15, 601}}) {
+            INFO(m, "x", n, "x", k, " ", trans_a, trans_b);
+            CHECK(errors(row, {m, n, k}, {trans_a, trans_b}) == 0);
+            CHECK(errors(row, {m, n, k}, {trans_a, trans_b, 2, 0, 1, false}) == 0);
+            CHECK(errors(row, {m, n, k},
+                         {.trans_a = trans_a,
+                          .trans_b = trans_b,
+                          .alpha = -1.25,
+                          .beta = 0.5,
+                          .gap = 2,
+                          .integers = false}) == 0);
+          }
+  });
+}
+
+TEST_CASE("a few columns or rows beside operands of any length and layout") {
+  for_each_gemm([](tandem::kernel const& row) {
+    for (shape const& s : {shape{48, 2, 70},
+                           {33, 5, 300},
+                           {150, 16, 70},
+                           {600, 3, 40},
+                           {5000, 3, 130},
+                           {1100, 11, 90},
+                           {900, 24, 50},
+                           {130, 7, 100},
+                           {4, 220, 40},
+                           {16, 12, 300},
+                           {90, 31, 201},
+                           {500, 32, 65}})
+      for (bool trans_a : {false, true})
+        for (bool trans_b : {false, true}) {
+          INFO(s.m, "x", s.n, "x", s.k, " ", trans_a, trans_b);
+          CHECK(errors(row, s, {trans_a, trans_b}) == 0);
+          CHECK(errors(row, s,
+                       {.trans_a = trans_a,
+                        .trans_b = trans_b,
+                        .alpha = -1.25,
+                        .beta = 0.5,
+                        .gap = 3,
+                        .at_end = false,
+                        .integers = false}) == 0);
+        }
+  });
+}
+
 TEST_CASE("real data stay within the bound, also where blocks of m, n and k end") {
   for_each_gemm([](tandem::kernel const& row) {
     tandem::tile_level block{.m = 64, .n = 64, .k = 64};
@@ -234,17 +285,23 @@ TEST_CASE("the bits do not depend on the number of threads") {
                            {20, 1500, 300},
                            {40, 50, 6000},
                            {3, 5, 20000},
+                           {20000, 3, 40},
                            {2, 1500, 900},
+                           {900, 700, 3},
+                           {7, 60000, 2},
+                           {30000, 17, 5},
                            {100, 500, 700}}) {
       INFO(s.m, "x", s.n, "x", s.k);
-      variant const v{.alpha = 0.5, .beta = 1.5, .integers = false};
       auto const same = [&]<class T>(T) {
-        std::vector<T> one, many;
-        CHECK(errors<T>(row, s, v, 1, &one) == 0);
-        for (int threads : {2, 3, 4}) {
-          CAPTURE(threads);
-          errors<T>(row, s, v, threads, &many, false);
-          CHECK(std::memcmp(one.data(), many.data(), one.size() * sizeof(T)) == 0);
+        for (bool trans : {false, true}) {
+          variant const v{.trans_a = trans, .trans_b = trans, .alpha = 0.5, .beta = 1.5, .integers = false};
+          std::vector<T> one, many;
+          CHECK(errors<T>(row, s, v, 1, &one) == 0);
+          for (int threads : {2, 3, 4}) {
+            CAPTURE(threads);
+            errors<T>(row, s, v, threads, &many, false);
+            CHECK(std::memcmp(one.data(), many.data(), one.size() * sizeof(T)) == 0);
+          }
         }
       };
       if (row.dtype == dtype::f32)

@@ -183,8 +183,8 @@ TEST_CASE("one or two rows of C take B as a few streams") {
     auto const depth = [&](std::int64_t m) {
       return tandem::cpu::choose_tiling(caches, set->f64, product<double>(m, 4000, 4000)).kc;
     };
-    CHECK(depth(1) == set->f64.row_terms);
-    CHECK(depth(2) == set->f64.row_terms);
+    CHECK(depth(1) == set->f64.most_terms);
+    CHECK(depth(2) == set->f64.most_terms);
     CHECK(depth(3) == 256);
   }
 }

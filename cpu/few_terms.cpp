@@ -1,0 +1,86 @@
+// Where k is a few terms, a register tile has hardly begun when it ends. Here one loop passes over a whole row of C, or
+// over a column of vectors, and each of them is read, multiplied and written in one go.
+#include "cpu/few_terms.hpp"
+
+#include <algorithm>
+
+#include "cpu/caches.hpp"
+#include "cpu/panels.hpp"
+#include "cpu/threads.hpp"
+
+namespace tandem::cpu {
+namespace {
+
+/// Whether vectors go down C's rows instead of along them.
+template <class T>
+bool is_narrow(microkernel<T> const& kernel, operands<T> const& o) {
+  return o.n <= 2 * kernel.lanes && o.m > o.n;
+}
+
+/// The rows and columns of C in one thread. B's rows stay in L1; a transposed B is turned, piece by piece.
+template <class T>
+void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, span_of cols) {
+  constexpr std::int64_t size = sizeof(T), line = 64 / size;
+  constexpr std::int64_t panel = microkernel<T>::few_panel, most = microkernel<T>::most_terms;
+  alignas(64) T packed_b[most * panel];
+  bool const packs = o.b_col != 1;
+  auto const& functions = is_narrow(kernel, o) ? kernel.update_down : kernel.update_along;
+  std::int64_t const fits = host_caches().l1 / 3 / size / std::min(o.k, most) / line * line;
+  std::int64_t const step = packs ? panel : fits;
+  tile_work<T> w;
+  w.a_row = o.a_row, w.a_col = o.a_col;
+  w.alpha = o.alpha;
+  w.ldc = o.ldc;
+  w.far_c = o.beta != 0 && o.m * o.n * size > host_caches().l3 / 4;
+  for (std::int64_t j = cols.first; j < cols.last; j += step) {
+    w.cols = std::min(step, cols.last - j);
+    w.c = o.c + rows.first * o.ldc + j;
+    for (std::int64_t p = 0; p < o.k; p += most) {
+      std::int64_t const terms = std::min(most, o.k - p);
+      w.beta = p == 0 ? o.beta : T(1);
+      w.a = o.a + rows.first * o.a_row + p * o.a_col;
+      w.b = o.b + p * o.b_row + j * o.b_col, w.b_row = o.b_row;
+      if (packs) {
+        kernel.pack_few(w.b, o.b_col, o.b_row, w.cols, terms, packed_b);
+        w.b = packed_b, w.b_row = panel;
+      }
+      functions[static_cast<std::size_t>(terms - 1)](w, rows.size());
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+bool suits_few_terms(microkernel<T> const& kernel, operands<T> const& o) {
+  if (o.k > kernel.most_terms) return false;
+  if (is_narrow(kernel, o)) return true;
+  // Beyond the caches C is stored past them, by tiles. With more than a few terms tiles are slower only if all is near,
+  // or they had B turned for them.
+  constexpr std::int64_t size = sizeof(T), few = 4;
+  auto const& caches = host_caches();
+  if (o.k <= few || o.b_col != 1) return o.m * o.n * size <= caches.l3 / 2;
+  return (o.m * o.n + o.k * o.n) * size <= caches.l2;
+}
+
+template <class T>
+void multiply_few_terms(microkernel<T> const& kernel, operands<T> const& o, int threads) {
+  constexpr double worth_a_thread = 1e5;  // bytes of C
+  constexpr std::int64_t few_rows = 16;
+  double const bytes = static_cast<double>(o.m) * static_cast<double>(o.n) * sizeof(T) * (o.beta == 0 ? 1 : 2);
+  auto const parts = std::clamp(static_cast<int>(std::min(bytes / worth_a_thread, 1024.0)), 1, threads);
+  bool const by_rows = o.m >= few_rows * parts;
+  std::int64_t const step = by_rows ? 1 : kernel.lanes, units = ((by_rows ? o.m : o.n) + step - 1) / step;
+  run_team(parts, [&](int part) {
+    span_of const all_rows{0, o.m}, all_cols{0, o.n};
+    span_of const share{units * part / parts * step, std::min(units * (part + 1) / parts * step, by_rows ? o.m : o.n)};
+    update(kernel, o, by_rows ? share : all_rows, by_rows ? all_cols : share);
+  });
+}
+
+template bool suits_few_terms(microkernel<float> const&, operands<float> const&);
+template bool suits_few_terms(microkernel<double> const&, operands<double> const&);
+template void multiply_few_terms(microkernel<float> const&, operands<float> const&, int);
+template void multiply_few_terms(microkernel<double> const&, operands<double> const&, int);
+
+}  // namespace tandem::cpu

@@ -1,0 +1,105 @@
+// Where C has a few columns, most lanes of a vector along its rows are idle; where A is transposed its columns lie
+// together, and vectors go along them: C's transpose is computed, some columns of it at a time, and written turned.
+//
+// An A that stays in L2 is passed over by register tiles, each with all of k. A larger one by panels of a few terms,
+// each of whose rows is a stream, which the hardware follows by itself; a term is rounded once in each product of its
+// panel, once by each later panel and at the end, at most k + 2 times.
+#include "cpu/narrow.hpp"
+
+#include <algorithm>
+
+#include "cpu/caches.hpp"
+#include "cpu/panels.hpp"
+#include "cpu/threads.hpp"
+
+namespace tandem::cpu {
+namespace {
+
+constexpr std::int64_t most_sums_bytes = 16 << 10;  // beside what passes, in L1
+
+template <class T>
+bool stays_in_l2(operands<T> const& o) {
+  return o.m * o.k * static_cast<std::int64_t>(sizeof(T)) <= host_caches().l2 / 2;
+}
+
+/// S (n x cols) = B^T A^T, the columns of which are op(A)'s rows from i on.
+template <class T>
+void sum_in_tiles(microkernel<T> const& kernel, operands<T> const& o, std::int64_t i, std::int64_t cols, T* sums,
+                  std::int64_t apart) {
+  row_tiles const heights(o.n, kernel.rows[static_cast<std::size_t>(kernel.widest)]);
+  std::int64_t const step = kernel.elements(kernel.widest);
+  for (std::int64_t j = 0; j < cols; j += step) {
+    tile_work<T> w;
+    w.k = o.k;
+    w.a = o.b, w.a_row = o.b_col, w.a_col = o.b_row;
+    w.b = o.a + i + j, w.b_row = o.a_col;
+    w.cols = std::min(step, cols - j);
+    w.c = sums + j, w.ldc = apart;
+    for (std::int64_t r = 0; r < heights.count; ++r) {
+      kernel.tile(source::in_place, kernel.width_of(w.cols), heights.size(r))(w);
+      w.a += heights.size(r) * w.a_row, w.c += heights.size(r) * apart;
+    }
+  }
+}
+
+template <class T>
+void sum_in_streams(microkernel<T> const& kernel, operands<T> const& o, std::int64_t i, std::int64_t cols, T* sums,
+                    std::int64_t apart) {
+  constexpr std::int64_t most = microkernel<T>::most_terms;
+  tile_work<T> w;
+  w.a_row = o.b_col, w.a_col = o.b_row;
+  w.b_row = o.a_col;
+  w.cols = cols;
+  w.c = sums, w.ldc = apart;
+  for (std::int64_t p = 0; p < o.k; p += most) {
+    w.a = o.b + p * o.b_row, w.b = o.a + p * o.a_col + i;
+    w.beta = p == 0 ? T(0) : T(1);
+    kernel.update_along[static_cast<std::size_t>(std::min(most, o.k - p) - 1)](w, o.n);
+  }
+}
+
+template <class T>
+void multiply_rows(microkernel<T> const& kernel, operands<T> const& o, span_of rows) {
+  constexpr std::int64_t size = sizeof(T), line = 64 / size;
+  alignas(64) T sums[most_sums_bytes / sizeof(T)];  // (n, apart)
+  std::int64_t const fits = most_sums_bytes / size / o.n / line * line;
+  std::int64_t const wanted = (rows.size() + line - 1) / line * line, apart = std::min(fits, wanted);
+  auto const sum = stays_in_l2(o) ? sum_in_tiles<T> : sum_in_streams<T>;
+  for (std::int64_t i = rows.first; i < rows.last; i += apart) {
+    std::int64_t const cols = std::min(apart, rows.last - i);
+    sum(kernel, o, i, cols, sums, apart);
+    kernel.write_turned(cols, o.n, o.alpha, sums, apart, o.beta, o.c + i * o.ldc, o.ldc);
+  }
+}
+
+}  // namespace
+
+template <class T>
+bool suits_narrow(microkernel<T> const& kernel, operands<T> const& o) {
+  if (o.a_row != 1 || o.m <= o.n) return false;
+  if (2 * o.n <= 3 * kernel.lanes) return true;
+  // Tiles would have A copied first, unless the product is small.
+  constexpr std::int64_t small = 80 * 80 * 80;
+  return o.n <= 2 * kernel.lanes && stays_in_l2(o) && o.m * o.n * o.k > small;
+}
+
+template <class T>
+void multiply_narrow(microkernel<T> const& kernel, operands<T> const& o, int threads) {
+  constexpr double worth_a_thread = 2e5;  // bytes of A
+  constexpr std::int64_t line = 64 / sizeof(T);
+  double const bytes = static_cast<double>(o.m) * static_cast<double>(o.k) * sizeof(T);
+  double const worth = std::max(bytes, bytes * static_cast<double>(o.n) / 4) / worth_a_thread;
+  std::int64_t const lines = (o.m + line - 1) / line;
+  auto const parts = static_cast<int>(
+      std::min<std::int64_t>(std::clamp(static_cast<int>(std::min(worth, 1024.0)), 1, threads), lines));
+  run_team(parts, [&](int part) {
+    multiply_rows(kernel, o, {lines * part / parts * line, std::min(lines * (part + 1) / parts * line, o.m)});
+  });
+}
+
+template bool suits_narrow(microkernel<float> const&, operands<float> const&);
+template bool suits_narrow(microkernel<double> const&, operands<double> const&);
+template void multiply_narrow(microkernel<float> const&, operands<float> const&, int);
+template void multiply_narrow(microkernel<double> const&, operands<double> const&, int);
+
+}  // namespace tandem::cpu
