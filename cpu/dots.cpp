@@ -15,17 +15,20 @@ namespace tandem::cpu {
 namespace {
 
 // Beyond so many rows of the small operand, packing the large one costs less than reading it that often.
-constexpr std::int64_t most_rows = 24;
+constexpr std::int64_t most_columns = 6, most_rows = 24;
 
 // In steps of a multiply-add of vectors: what a sum costs at its end, where its lanes are added up.
 constexpr std::int64_t sum_steps = 5;
 
 constexpr std::int64_t small_bytes = 128 << 10;  // of the small operand that stay while the large one passes
 
-// A tile's vectors lie along the columns of C: each row of A takes a step for each term, however few the columns.
+// A tile's vectors lie along the columns of C: each row of A takes a step for each term, however few the columns. B is
+// laid along k first, if it does not lie so, at some steps an element.
 template <class T>
 bool few_columns(microkernel<T> const& kernel, operands<T> const& o) {
-  return o.n < kernel.lanes && o.a_col == 1 && o.m > o.n && o.n * (o.k + kernel.lanes * sum_steps) < o.k * kernel.lanes;
+  if (o.n > most_columns || o.a_col != 1 || o.m <= o.n) return false;
+  std::int64_t const copying = o.b_row == 1 ? 0 : 2 * kernel.lanes * o.k;
+  return o.n * (o.m * (o.k + kernel.lanes * sum_steps) + copying) < o.m * o.k * kernel.lanes;
 }
 
 // Tiles would have B turned first, which takes about a step an element.
@@ -77,21 +80,13 @@ std::int64_t dots_stretch(operands<T> const& o) {
 template <class T>
 void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threads) {
   auto r = cast(o);
-  auto stretch = dots_stretch(o);
-  constexpr std::int64_t panel = microkernel<T>::few_panel;
   if (r.small_term != 1) {  // laid along k once for all
-    auto* const copy =
-        static_cast<T*>(thread_workspace().reserve(static_cast<std::size_t>(r.few * std::max(o.k, panel)) * sizeof(T)));
-    if (r.small_row == 1 && o.k <= panel) {
-      kernel.pack_few(r.small, r.small_term, 1, o.k, r.few, copy);
-      r.small_row = panel;
-    } else {
-      for (std::int64_t p = 0; p < o.k; ++p)
-        for (std::int64_t i = 0; i < r.few; ++i) copy[i * o.k + p] = r.small[i * r.small_row + p * r.small_term];
-      r.small_row = o.k;
-    }
-    r.small = copy;
+    std::int64_t const apart = (o.k + kernel.lanes - 1) / kernel.lanes * kernel.lanes;
+    auto* const copy = static_cast<T*>(thread_workspace().reserve(static_cast<std::size_t>(r.few * apart) * sizeof(T)));
+    kernel.turn(r.small, r.small_term, o.k, r.few, copy, apart);
+    r.small = copy, r.small_row = apart;
   }
+  auto const stretch = dots_stretch(o);
   int const parts = static_cast<int>(std::min<std::int64_t>(choose_threads(o, r, threads), r.rows));
   run_team(parts, [&](int part) {
     std::int64_t const first = r.rows * part / parts, last = r.rows * (part + 1) / parts;

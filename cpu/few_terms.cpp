@@ -21,12 +21,15 @@ bool is_narrow(microkernel<T> const& kernel, operands<T> const& o) {
 template <class T>
 void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, span_of cols) {
   constexpr std::int64_t size = sizeof(T), line = 64 / size;
-  constexpr std::int64_t panel = microkernel<T>::few_panel, most = microkernel<T>::most_terms;
+  constexpr std::int64_t panel = microkernel<T>::few_panel, most = microkernel<T>::most_terms, many_rows = 12;
+  constexpr std::int64_t least = 4 * line;  // more than two vectors, which go down C's rows
+  bool const lies_in_lines =
+      (reinterpret_cast<std::uintptr_t>(o.b) | static_cast<std::uintptr_t>(o.b_row * size)) % 64 == 0;
   alignas(64) T packed_b[most * panel];
-  bool const packs = o.b_col != 1;
+  bool const packs = o.b_col != 1 || (rows.size() >= many_rows && !lies_in_lines);
   auto const& functions = is_narrow(kernel, o) ? kernel.update_down : kernel.update_along;
   std::int64_t const fits = host_caches().l1 / 3 / size / std::min(o.k, most) / line * line;
-  std::int64_t const step = packs ? panel : fits;
+  std::int64_t const step = packs ? panel : std::max(fits, least);
   tile_work<T> w;
   w.a_row = o.a_row, w.a_col = o.a_col;
   w.alpha = o.alpha;
@@ -53,7 +56,8 @@ void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, sp
 
 template <class T>
 bool suits_few_terms(microkernel<T> const& kernel, operands<T> const& o) {
-  if (o.k > kernel.most_terms) return false;
+  constexpr std::int64_t few_of_a_column = 5;  // else dot products are faster
+  if (o.k > kernel.most_terms || (o.n == 1 && o.k > few_of_a_column)) return false;
   if (is_narrow(kernel, o)) return true;
   // Beyond the caches C is stored past them, by tiles. With more than a few terms tiles are slower only if all is near,
   // or they had B turned for them.

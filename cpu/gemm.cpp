@@ -151,8 +151,9 @@ problem as_row(problem const& p) {
 // A product so small that its operands stay in L1 and waking a thread costs more than it brings. Of its time, what
 // comes before the first multiplication is a large part.
 bool is_small(problem const& p) {
-  constexpr std::int64_t most = 80 * 80 * 80;
-  return p.k <= 128 && p.m <= most && p.n <= most && p.m * p.n <= 128 * 128 && p.m * p.n * p.k <= most;
+  constexpr std::int64_t most = 80 * 80 * 80, read = 1 << 16;
+  return p.k <= 128 && p.m <= most && p.n <= most && p.m * p.n <= 128 * 128 && p.m * p.n * p.k <= most &&
+         (p.m + p.n) * p.k <= read;
 }
 
 /// A tile's work on the operands where they lie, from the first row and column on; how many columns it takes is open.
@@ -246,14 +247,34 @@ void multiply_tiles(microkernel<T> const& kernel, problem const& p) {
   }
 }
 
+/// A and B lie along k, and there are few of the one beside the other's terms.
+bool is_dots_in_place(problem const& p) {
+  constexpr std::int64_t least = 24, terms = 8;  // that pay for adding up a sum's lanes
+  return p.trans_b && !p.trans_a && p.k >= least && std::min(p.m, p.n) * terms <= p.k;
+}
+
+template <class T>
+[[gnu::noinline]] void multiply_dots_in_place(microkernel<T> const& kernel, problem const& p) {
+  dot_work<T> w;
+  w.k = p.k;
+  w.a = static_cast<T const*>(p.a), w.a_row = p.lda;
+  w.b = static_cast<T const*>(p.b), w.b_col = p.ldb;
+  w.alpha = static_cast<T>(p.alpha), w.beta = static_cast<T>(p.beta);
+  w.c = static_cast<T*>(p.c), w.c_row = p.ldc, w.c_col = 1;
+  if (p.m >= p.n) return kernel.dots(w, p.m, p.n);
+  std::swap(w.a, w.b), std::swap(w.a_row, w.b_col), std::swap(w.c_row, w.c_col);
+  kernel.dots(w, p.n, p.m);
+}
+
 /// A small product that is not one tile. The other ways need some length before they are worth their beginning.
 template <class T>
 void multiply_several(microkernel<T> const& kernel, problem const& p) {
-  constexpr std::int64_t few_products = 1024, long_edge = 128, many = 4096, many_products = 6000;
+  constexpr std::int64_t few_products = 1024, long_edge = 128, many = 4096, many_products = 2000;
+  if (is_dots_in_place(p)) return multiply_dots_in_place(kernel, p);
   if (p.m * p.n * p.k <= few_products) return multiply_tiles(kernel, p);
   operands<T> const o(p);
   bool const is_long = p.m >= long_edge || p.n >= long_edge || p.m * p.n >= many;
-  if ((p.k <= kernel.most_terms && is_long) || streams_rows(o)) return multiply_few_terms(kernel, o, 1);
+  if ((is_long && suits_few_terms(kernel, o)) || streams_rows(o)) return multiply_few_terms(kernel, o, 1);
   if (p.m * p.n * p.k >= many_products && suits_dots(kernel, o)) return multiply_dots(kernel, o, 1);
   if (suits_narrow(kernel, o)) return multiply_narrow(kernel, o, 1);
   multiply_tiles(kernel, p);

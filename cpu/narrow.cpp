@@ -76,11 +76,13 @@ void multiply_rows(microkernel<T> const& kernel, operands<T> const& o, span_of r
 
 template <class T>
 bool suits_narrow(microkernel<T> const& kernel, operands<T> const& o) {
-  if (o.a_row != 1 || o.m <= o.n) return false;
-  if (2 * o.n <= 3 * kernel.lanes) return true;
-  // Tiles would have A copied first, unless the product is small.
+  if (o.a_row != 1 || o.m < o.n) return false;
+  std::int64_t const quarters = 4 * o.n, vector = kernel.lanes;
+  if (!stays_in_l2(o)) return quarters <= 3 * vector;
+  // Beyond a small product's, whose A tiles read where it lies, A would be copied.
   constexpr std::int64_t small = 80 * 80 * 80;
-  return o.n <= 2 * kernel.lanes && stays_in_l2(o) && o.m * o.n * o.k > small;
+  if (o.m * o.n * o.k > small) return quarters <= 8 * vector;
+  return quarters <= 3 * vector || (quarters > 4 * vector && quarters <= 6 * vector);
 }
 
 template <class T>

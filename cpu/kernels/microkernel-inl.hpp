@@ -307,7 +307,8 @@ HWY_NOINLINE void dot_rows(dot_work<T> const& w, std::int64_t rows) {
   using D = hn::ScalableTag<T>;
   D const d;
   constexpr int N = lanes<T>, together = J == 1 ? 4 : J == 2 ? 2 : 1;
-  constexpr int Q = 16 / sizeof(T), most = R < Q ? R : Q;  // elements written at a time, down a column
+  constexpr int Q = 16 / sizeof(T), most = R < Q ? R : Q,
+                whole = R / most * most;  // elements written at a time, down a column
   T const* HWY_RESTRICT a = w.a;
   T const* HWY_RESTRICT const b = w.b;
   T* c = w.c;
@@ -331,39 +332,58 @@ HWY_NOINLINE void dot_rows(dot_work<T> const& w, std::int64_t rows) {
     HWY_UNROLL(4)
     for (int j = 0; j < J; ++j) {
       HWY_UNROLL(4)
-      for (int r = 0; r < R; r += most) {
+      for (int r = 0; r < whole; r += most) {
         hn::Vec<D> of_element[Q];
         HWY_UNROLL(4)
         for (int i = 0; i < Q; ++i) of_element[i] = i < most ? acc[r + i][j] : hn::Zero(d);
         write_dots<T, Q, most>(of_element, alpha, beta, c + r * c_row + j * c_col, c_row);
       }
+      if constexpr (whole < R) {
+        hn::Vec<D> of_element[Q];
+        HWY_UNROLL(4)
+        for (int i = 0; i < Q; ++i) of_element[i] = i < R - whole ? acc[whole + i][j] : hn::Zero(d);
+        write_dots<T, Q, R - whole>(of_element, alpha, beta, c + whole * c_row + j * c_col, c_row);
+      }
     }
   }
   if constexpr (R > 1) {
+    if (rows == 0) return;
     auto left = w;
     left.a = a, left.c = c;
-    if (rows > 0) dot_rows<T, R / 2, J>(left, rows);
+    dot_rows<T, R / 2, J>(left, rows);
   }
 }
 
 // All columns of B, J or fewer at a time.
-template <class T, int J>
-void dot_columns(dot_work<T> w, std::int64_t rows, std::int64_t cols) {
-  for (; cols >= J; cols -= J, w.b += J * w.b_col, w.c += J * w.c_col)
-    dot_rows<T, dot_work<T>::rows_at_once, J>(w, rows);
+template <class T, int R, int J>
+HWY_INLINE void dot_columns(dot_work<T>& w, std::int64_t rows, std::int64_t cols) {
+  for (; cols >= J; cols -= J, w.b += J * w.b_col, w.c += J * w.c_col) dot_rows<T, R, J>(w, rows);
   if constexpr (J > 1)
-    if (cols > 0) dot_columns<T, J - 1>(w, rows, cols);
+    if (cols > 0) dot_columns<T, R, J - 1>(w, rows, cols);
 }
 
 // A passes once: where there are more columns than a tile has, as many rows of it at a time as stay in L1.
-template <class T, int J>
-void dots(dot_work<T> const& work, std::int64_t rows, std::int64_t cols) {
-  constexpr std::int64_t of_l1 = (16 << 10) / sizeof(T), least = dot_work<T>::rows_at_once;
-  auto w = work;
-  std::int64_t const fits = of_l1 / (w.k > 0 ? w.k : 1) / least * least;
-  std::int64_t const step = cols <= J ? rows : fits < least ? least : fits;
-  for (std::int64_t i = 0; i < rows; i += step, w.a += step * w.a_row, w.c += step * w.c_row)
-    dot_columns<T, J>(w, rows - i < step ? rows - i : step, cols);
+template <class T, int R, int J>
+void dot_blocks(dot_work<T> const& work, std::int64_t rows, std::int64_t cols) {
+  constexpr std::int64_t of_l1 = (16 << 10) / sizeof(T);
+  std::int64_t step = rows;
+  if (cols > J) {
+    std::int64_t const fits = of_l1 / (work.k > 0 ? work.k : 1) / R * R;
+    step = fits < R ? R : fits;
+  }
+  for (std::int64_t i = 0; i < rows; i += step) {
+    auto w = work;
+    w.a += i * w.a_row, w.c += i * w.c_row;
+    dot_columns<T, R, J>(w, rows - i < step ? rows - i : step, cols);
+  }
+}
+
+// Long rows are read best by the largest tile; after short ones its fifth row would be added up by itself.
+template <class T, int R, int J>
+void dots(dot_work<T> const& w, std::int64_t rows, std::int64_t cols) {
+  constexpr std::int64_t long_k = 512;
+  if (R > 4 && w.k < long_k) return dot_blocks<T, 4, J>(w, rows, cols);
+  dot_blocks<T, R, J>(w, rows, cols);
 }
 
 // Sums at a time that hide the latency of two multiply-adds a cycle.
@@ -414,9 +434,11 @@ constexpr microkernel<T> make_microkernel() {
   k.combine = combine<T>;
   fill_updates(k);
   k.pack_few = pack<T, microkernel<T>::few_panel>;
+  k.turn = turn<T>;
   k.write_turned = write_turned<T>;
-  k.dot_rows = dot_work<T>::rows_at_once, k.dot_cols = registers == 32 ? 4 : 2;
-  k.dots = dots < T, registers == 32 ? 4 : 2 > ;
+  constexpr int dot_rows = registers == 32 ? 5 : 4, dot_cols = registers == 32 ? 4 : 2;
+  k.dot_rows = dot_rows, k.dot_cols = dot_cols;
+  k.dots = dots<T, dot_rows, dot_cols>;
   return k;
 }
 

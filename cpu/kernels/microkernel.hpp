@@ -33,7 +33,6 @@ struct tile_work {
 /// C (rows x cols) = alpha A B + beta C as dot products: A's rows and B's columns are contiguous.
 template <class T>
 struct dot_work {
-  static constexpr std::int64_t rows_at_once = 4;
   std::int64_t k = 0;
   T const* a = nullptr;  ///< element (i, p) is a[i * a_row + p]
   std::int64_t a_row = 0;
@@ -79,8 +78,8 @@ struct microkernel {
   std::array<pack_function<T>, widths> pack_b = {};
   /// c[i] = fma(alpha, sums[i], beta * c[i]), as a tile would have written it.
   void (*combine)(std::int64_t n, T alpha, T const* sums, T beta, T* c) = nullptr;
-  /// C (rows x cols) = alpha A B + beta C of a few terms, by their number - 1: along whole rows of C, or down its rows,
-  /// a vector or two of each at a time. w.k is not read.
+  /// C (rows x cols) = alpha A B + beta C of a few terms, by their number - 1: along whole rows of C, or down its rows
+  /// of at most two vectors. w.k is not read.
   static constexpr int most_terms = 8;
   std::array<update_function<T>, most_terms> update_along = {}, update_down = {};
   /// Packs a few terms of a transposed B for them, in panels of `few_panel` columns.
@@ -91,6 +90,10 @@ struct microkernel {
   void (*write_turned)(std::int64_t rows, std::int64_t cols, T alpha, T const* sums, std::int64_t apart, T beta, T* c,
                        std::int64_t ldc) = nullptr;
   int dot_rows = 0, dot_cols = 0;  ///< of the tile that `dots` keeps in registers
+  /// Lays an operand along k for them: out[c * apart + r] = src[r * stride + c], `apart` a multiple of a vector's
+  /// elements and no less than `rows`.
+  void (*turn)(T const* src, std::int64_t stride, std::int64_t rows, std::int64_t cols, T* out,
+               std::int64_t apart) = nullptr;
   void (*dots)(dot_work<T> const& w, std::int64_t rows, std::int64_t cols) = nullptr;
 
   /// The width of the narrowest tile that takes this many columns, and its elements.

@@ -45,11 +45,11 @@ HWY_INLINE void transpose(hn::Vec<D> (&v)[E]) {
   }
 }
 
-// Transposes a block of at most `rows` rows, `stride` apart, and `depth` columns, which are stored `W` apart; zeros
+// Transposes a block of at most `rows` rows, `stride` apart, and `depth` columns, which are stored `apart`; zeros
 // behind the last row.
-template <int W, class T>
+template <class T>
 HWY_INLINE void transpose_block(T const* HWY_RESTRICT src, std::int64_t stride, std::int64_t rows, std::int64_t depth,
-                                T* HWY_RESTRICT out) {
+                                T* HWY_RESTRICT out, std::int64_t apart) {
   constexpr int E = transpose_edge<T>;
   edge_vector<T> const d;
   hn::Vec<edge_vector<T>> v[E];
@@ -58,7 +58,7 @@ HWY_INLINE void transpose_block(T const* HWY_RESTRICT src, std::int64_t stride, 
     for (int r = 0; r < E; ++r) v[r] = hn::LoadU(d, src + r * stride);
     transpose<edge_vector<T>, E>(v);
     HWY_UNROLL(8)
-    for (int c = 0; c < E; ++c) hn::StoreU(v[c], d, out + c * W);
+    for (int c = 0; c < E; ++c) hn::StoreU(v[c], d, out + c * apart);
     return;
   }
   first_lanes<edge_vector<T>> const there(static_cast<std::size_t>(depth < E ? depth : E));
@@ -67,7 +67,7 @@ HWY_INLINE void transpose_block(T const* HWY_RESTRICT src, std::int64_t stride, 
   transpose<edge_vector<T>, E>(v);
   HWY_UNROLL(8)
   for (int c = 0; c < E; ++c)
-    if (c < depth) hn::StoreU(v[c], d, out + c * W);
+    if (c < depth) hn::StoreU(v[c], d, out + c * apart);
 }
 
 // A panel of `width` <= W whose depth is contiguous in the source. A cache line of each group of rows is used up before
@@ -84,8 +84,18 @@ HWY_INLINE void pack_transposed(T const* HWY_RESTRICT src, std::int64_t stride_w
       for (int w = 0; w < W; ++w) hwy::Prefetch(src + (W + w) * stride_w + d0);
     for (int w = 0; w < W; w += edge)
       for (std::int64_t d = d0; d < d1; d += edge)
-        transpose_block<W>(src + w * stride_w + d, stride_w, width - w, d1 - d, out + d * W + w);
+        transpose_block(src + w * stride_w + d, stride_w, width - w, d1 - d, out + d * W + w, W);
   }
+}
+
+// out[c * apart + r] = src[r * stride + c]; `apart` is a multiple of a block's edge, and no less than `rows`.
+template <class T>
+void turn(T const* HWY_RESTRICT src, std::int64_t stride, std::int64_t rows, std::int64_t cols, T* HWY_RESTRICT out,
+          std::int64_t apart) {
+  constexpr int edge = transpose_edge<T>;
+  for (std::int64_t r = 0; r < rows; r += edge)
+    for (std::int64_t c = 0; c < cols; c += edge)
+      transpose_block(src + r * stride + c, stride, rows - r, cols - c, out + c * apart + r, apart);
 }
 
 // Whole panels whose width is contiguous in the source. 1 KiB of each of its rows goes to panels side by side: with

@@ -85,69 +85,54 @@ HWY_NOINLINE void update_along(tile_work<T> const& work, std::int64_t rows) {
   update_groups<T, R, P, ending::added>(w, rows);
 }
 
-// One or two vectors of each row of C, the last of them a part of one. B stays in registers. Some rows of C are read
-// before the first of them is written: a masked store holds up what is read soon after from its other lanes.
-template <class T, int V, int P, ending E>
-HWY_INLINE void update_columns(tile_work<T> const& w, std::int64_t rows, std::int64_t cols) {
-  using D = hn::ScalableTag<T>;
+// Rows of C that are one vector or two, which overlap if there are not as many elements: both are computed before
+// either is written. A masked store would hold up what is read soon after from its other lanes. B stays in registers.
+template <class T, class D, int V, int P, ending E>
+HWY_INLINE void update_columns(tile_work<T> const& w, std::int64_t rows) {
   D const d;
-  constexpr int N = lanes<T>, R = 8 / V;
   T const* HWY_RESTRICT a = w.a;
   T* HWY_RESTRICT c = w.c;
   std::int64_t const a_row = w.a_row, a_col = w.a_col, ldc = w.ldc;
+  std::int64_t const second = w.cols - static_cast<std::int64_t>(hn::MaxLanes(d));
   auto const alpha = hn::Set(d, w.alpha), beta = hn::Set(d, w.beta);
-  first_lanes<D> const last(static_cast<std::size_t>(cols - (V - 1) * N));
   hn::Vec<D> of_b[V][P];
   HWY_UNROLL(8)
   for (int p = 0; p < P; ++p) {
     HWY_UNROLL(2)
-    for (int v = 0; v < V; ++v)
-      of_b[v][p] = v < V - 1 ? hn::LoadU(d, w.b + p * w.b_row + v * N) : last.load(w.b + p * w.b_row + v * N);
+    for (int v = 0; v < V; ++v) of_b[v][p] = hn::LoadU(d, w.b + p * w.b_row + v * second);
   }
-  for (std::int64_t i = 0; i < rows; i += R) {
-    std::int64_t const there = rows - i < R ? rows - i : R;
-    hn::Vec<D> old[R][V];
+  for (std::int64_t i = 0; i < rows; ++i, a += a_row, c += ldc) {
+    hn::Vec<D> of_a[P], result[V];
     HWY_UNROLL(8)
-    for (int r = 0; r < R; ++r) {
-      HWY_UNROLL(2)
-      for (int v = 0; v < V; ++v) {
-        old[r][v] = hn::Zero(d);
-        if (E == ending::added && r < there)
-          old[r][v] = v < V - 1 ? hn::LoadU(d, c + r * ldc + v * N) : last.load(c + r * ldc + v * N);
-      }
+    for (int p = 0; p < P; ++p) of_a[p] = hn::Set(d, a[p * a_col]);
+    HWY_UNROLL(2)
+    for (int v = 0; v < V; ++v) {
+      auto const old = E == ending::added ? hn::LoadU(d, c + v * second) : hn::Zero(d);
+      result[v] = updated<D, P, E>(of_a, of_b[v], alpha, beta, old);
     }
-    HWY_UNROLL(8)
-    for (int r = 0; r < R; ++r) {
-      if (r >= there) break;
-      hn::Vec<D> of_a[P];
-      HWY_UNROLL(8)
-      for (int p = 0; p < P; ++p) of_a[p] = hn::Set(d, a[p * a_col]);
-      if constexpr (V == 2) hn::StoreU(updated<D, P, E>(of_a, of_b[0], alpha, beta, old[r][0]), d, c);
-      last.store(updated<D, P, E>(of_a, of_b[V - 1], alpha, beta, old[r][V - 1]), c + (V - 1) * N);
-      a += a_row, c += ldc;
-    }
+    HWY_UNROLL(2)
+    for (int v = 0; v < V; ++v) hn::StoreU(result[v], d, c + v * second);
   }
 }
 
+// By the largest vectors that a row of C fills: N elements or fewer.
+template <class T, int N, int P, ending E>
+HWY_INLINE void update_columns_of(tile_work<T> const& w, std::int64_t rows) {
+  using D = hn::CappedTag<T, N>;
+  if constexpr (N > 1)
+    if (w.cols < N) return update_columns_of<T, N / 2, P, E>(w, rows);
+  if (w.cols == N) return update_columns<T, D, 1, P, E>(w, rows);
+  update_columns<T, D, 2, P, E>(w, rows);
+}
+
+// At most two vectors of each row of C.
 template <class T, int P>
-HWY_NOINLINE void update_down(tile_work<T> const& work, std::int64_t rows) {
-  constexpr std::int64_t N = lanes<T>;
-  auto w = work;
+HWY_NOINLINE void update_down(tile_work<T> const& w, std::int64_t rows) {
+  constexpr int N = lanes<T>;
   auto const how = ending_of(w);
-  for (; w.cols > 0; w.cols -= 2 * N, w.b += 2 * N, w.c += 2 * N) {
-    auto const all = [&]<ending E>() HWY_ATTR {
-      if (w.cols > N)
-        update_columns<T, 2, P, E>(w, rows, w.cols < 2 * N ? w.cols : 2 * N);
-      else
-        update_columns<T, 1, P, E>(w, rows, w.cols);
-    };
-    if (how == ending::plain)
-      all.template operator()<ending::plain>();
-    else if (how == ending::scaled)
-      all.template operator()<ending::scaled>();
-    else
-      all.template operator()<ending::added>();
-  }
+  if (how == ending::plain) return update_columns_of<T, N, P, ending::plain>(w, rows);
+  if (how == ending::scaled) return update_columns_of<T, N, P, ending::scaled>(w, rows);
+  update_columns_of<T, N, P, ending::added>(w, rows);
 }
 
 // C (rows x cols) = alpha S^T + beta C, where S (cols x rows) lies with `apart` elements between its rows, a multiple
