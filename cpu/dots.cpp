@@ -31,10 +31,12 @@ bool few_columns(microkernel<T> const& kernel, operands<T> const& o) {
   return o.n * (o.m * (o.k + kernel.lanes * sum_steps) + copying) < o.m * o.k * kernel.lanes;
 }
 
-// Tiles would have B turned first, which takes about a step an element.
+// Tiles would have B turned first, which takes about a step an element; less beside few of them.
 template <class T>
 bool few_rows(operands<T> const& o) {
-  return o.m <= most_rows && o.b_row == 1 && (o.n > o.m || o.a_col == 1) && o.m * sum_steps <= o.k;
+  constexpr std::int64_t many = 4, beside_few = 8;
+  std::int64_t const worth = o.n >= many * o.m ? sum_steps : beside_few;
+  return o.m <= most_rows && o.b_row == 1 && (o.n > o.m || o.a_col == 1) && o.m * worth <= o.k;
 }
 
 /// The large operand's rows and the small one's, both along k, and where the elements of C lie.

@@ -56,12 +56,13 @@ void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, sp
 
 template <class T>
 bool suits_few_terms(microkernel<T> const& kernel, operands<T> const& o) {
-  constexpr std::int64_t few_of_a_column = 5;  // else dot products are faster
+  constexpr std::int64_t few = 4, few_of_a_column = 5;  // else dot products are faster
   if (o.k > kernel.most_terms || (o.n == 1 && o.k > few_of_a_column)) return false;
-  if (is_narrow(kernel, o)) return true;
+  // A few columns beside a transposed A are turned, if there are terms to pay for it.
+  if (is_narrow(kernel, o)) return o.k <= few || o.a_row != 1 || 2 * o.n > kernel.lanes;
   // Beyond the caches C is stored past them, by tiles. With more than a few terms tiles are slower only if all is near,
   // or they had B turned for them.
-  constexpr std::int64_t size = sizeof(T), few = 4;
+  constexpr std::int64_t size = sizeof(T);
   auto const& caches = host_caches();
   if (o.k <= few || o.b_col != 1) return o.m * o.n * size <= caches.l3 / 2;
   return (o.m * o.n + o.k * o.n) * size <= caches.l2;
@@ -71,7 +72,9 @@ template <class T>
 void multiply_few_terms(microkernel<T> const& kernel, operands<T> const& o, int threads) {
   constexpr double worth_a_thread = 1e5;  // bytes of C
   constexpr std::int64_t few_rows = 16;
-  double const bytes = static_cast<double>(o.m) * static_cast<double>(o.n) * sizeof(T) * (o.beta == 0 ? 1 : 2);
+  // Of a narrow C a row takes as long as a line.
+  double const row = is_narrow(kernel, o) ? 64.0 : static_cast<double>(o.n) * sizeof(T);
+  double const bytes = static_cast<double>(o.m) * row * (o.beta == 0 ? 1 : 2);
   auto const parts = std::clamp(static_cast<int>(std::min(bytes / worth_a_thread, 1024.0)), 1, threads);
   bool const by_rows = o.m >= few_rows * parts;
   std::int64_t const step = by_rows ? 1 : kernel.lanes, units = ((by_rows ? o.m : o.n) + step - 1) / step;

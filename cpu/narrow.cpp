@@ -1,9 +1,9 @@
 // Where C has a few columns, most lanes of a vector along its rows are idle; where A is transposed its columns lie
 // together, and vectors go along them: C's transpose is computed, some columns of it at a time, and written turned.
 //
-// An A that stays in L2 is passed over by register tiles, each with all of k. A larger one by panels of a few terms,
-// each of whose rows is a stream, which the hardware follows by itself; a term is rounded once in each product of its
-// panel, once by each later panel and at the end, at most k + 2 times.
+// An A that stays in L2 is passed over by register tiles, each with all of k. A larger one, or few terms, by panels of
+// a few terms, each of whose rows is a stream, which the hardware follows by itself; a term is rounded once in each
+// product of its panel, once by each later panel and at the end, at most k + 2 times.
 #include "cpu/narrow.hpp"
 
 #include <algorithm>
@@ -64,7 +64,8 @@ void multiply_rows(microkernel<T> const& kernel, operands<T> const& o, span_of r
   alignas(64) T sums[most_sums_bytes / sizeof(T)];  // (n, apart)
   std::int64_t const fits = most_sums_bytes / size / o.n / line * line;
   std::int64_t const wanted = (rows.size() + line - 1) / line * line, apart = std::min(fits, wanted);
-  auto const sum = stays_in_l2(o) ? sum_in_tiles<T> : sum_in_streams<T>;
+  bool const in_tiles = stays_in_l2(o) && o.k > kernel.most_terms;
+  auto const sum = in_tiles ? sum_in_tiles<T> : sum_in_streams<T>;
   for (std::int64_t i = rows.first; i < rows.last; i += apart) {
     std::int64_t const cols = std::min(apart, rows.last - i);
     sum(kernel, o, i, cols, sums, apart);
