@@ -100,8 +100,7 @@ __global__ void __launch_bounds__(dots_threads) gemv_dots(matrix_vector<T> s, in
 #pragma unroll
       for (int r = 0; r < rows; ++r) {
         sum[r][0] = lane < lanes / 32 ? of_warp[r][warp + lane] : T{0};
-        for (int apart = lanes / 64; apart > 0; apart /= 2)
-          sum[r][0] += __shfl_xor_sync(0xffffffff, sum[r][0], apart);
+        for (int apart = lanes / 64; apart > 0; apart /= 2) sum[r][0] += __shfl_xor_sync(0xffffffff, sum[r][0], apart);
       }
     }
   }
