@@ -28,6 +28,7 @@ __global__ void __launch_bounds__(256) align(aligned_copy<T> a, aligned_copy<T> 
   constexpr int edge = align_edge, width = vector_width<T>, lines = 256 / edge, vectors = edge / width;
   __shared__ T smem[edge][edge + 1];  // (line of the operand, along it), padded
   let_next_kernel_start();
+  wait_for_kernel_before();
   auto const o = blockIdx.z == 0 ? a : b;
   int const thread = static_cast<int>(threadIdx.x), along = thread % edge, across = thread / edge;
   std::int64_t const p0 = std::int64_t{blockIdx.x} * edge;
@@ -62,7 +63,7 @@ void launch_align(aligned_copy<T> const& a, aligned_copy<T> const& b, CUstream_s
   auto const steps = std::max(a.to != nullptr ? a.k : 0, b.to != nullptr ? b.k : 0);
   auto grid = tile_grid(extent, steps, align_edge, align_edge);
   grid.z = 2;
-  launch(align<T>, grid, dim3(256), 0, stream, a, b);
+  launch_after(align<T>, grid, dim3(256), 0, stream, a, b);
 }
 
 /// How an operand lies: a step of k a line, at multiples of 16 bytes, is what copies to shared memory are fastest with.

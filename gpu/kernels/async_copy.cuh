@@ -28,6 +28,8 @@ __global__ void __launch_bounds__(bm / tm * (bn / tn), blocks)
   auto const place = warp_place<T, bm, bn, wm, wn, tm, tn>(lane_order::z);
   static_assert(threads / 32 * along_rows_size<tn, 1> <= stages * layout_a::size, "rows of C have a place there");
 
+  let_next_kernel_start();
+  wait_for_kernel_before();
   for_each_tile<bm, bn>(g.m, g.n, group, [&](std::int64_t i0, std::int64_t j0) {
     async_tile_loader<T, layout_a, bm, bk, threads, !trans_a, vectors> next_a(g.a, g.lda, g.m, i0);
     async_tile_loader<T, layout_b, bn, bk, threads, trans_b, vectors> next_b(g.b, g.ldb, g.n, j0);
@@ -100,9 +102,9 @@ void launch_async_copy(problem const& p, CUstream_st* stream) {
       (!p.trans_a || begins_with_vectors<T>(p.a, p.lda)) && (p.trans_b || begins_with_vectors<T>(p.b, p.ldb));
   auto const start = [&]<bool trans_a, bool trans_b, bool in_vectors>() {
     constexpr bool any = trans_a || !trans_b;
-    launch(async_copy < T, bm, bn, bk, wm, wn, tm, tn, stages, blocks, trans_a, trans_b, any && in_vectors >,
-           ordered_grid(p.m, p.n, bm, bn, group), dim3(bm / tm * (bn / tn)), bytes, stream, operands_of<T>(p),
-           begins_with_vectors<T>(p.c, p.ldc), group);
+    launch_after(async_copy < T, bm, bn, bk, wm, wn, tm, tn, stages, blocks, trans_a, trans_b, any && in_vectors >,
+                 ordered_grid(p.m, p.n, bm, bn, group), dim3(bm / tm * (bn / tn)), bytes, stream, operands_of<T>(p),
+                 begins_with_vectors<T>(p.c, p.ldc), group);
   };
   with_constants(start, p.trans_a, p.trans_b, vectors);
 }

@@ -24,6 +24,7 @@ struct matrix_vector {
   std::int64_t stride_y;
   std::int64_t slice;  ///< steps of k
   T* partials;         ///< (slices, length); nullptr: one slice, which writes y
+  bool beside;         ///< computed while the kernel before runs, and over only when that is
 
   /// The sum of a slice's steps for element i, which is inside y.
   __device__ __forceinline__ void write(std::int64_t i, T sum) const {
@@ -72,7 +73,7 @@ __global__ void __launch_bounds__(dots_threads) gemv_dots(matrix_vector<T> s, in
   constexpr int width = vector_width<T>, warps = dots_threads / 32;
   __shared__ T of_warp[rows][warps];
   let_next_kernel_start();
-  wait_for_kernel_before();
+  if (!s.beside) wait_for_kernel_before();
   int const lanes = 1 << log_lanes, lane = static_cast<int>(threadIdx.x) & (lanes - 1), step = lanes * width;
   std::int64_t const team = (std::int64_t{blockIdx.x} * dots_threads + threadIdx.x) >> log_lanes;
   std::int64_t const p0 = blockIdx.y * s.slice, p1 = min(p0 + s.slice, s.k);
@@ -107,6 +108,7 @@ __global__ void __launch_bounds__(dots_threads) gemv_dots(matrix_vector<T> s, in
 #pragma unroll
   for (int r = 0; r < rows; ++r)
     if (lane == 0 && team * rows + r < s.length) s.write(team * rows + r, sum[r][0]);
+  wait_for_kernel_before();
 }
 
 /// A thread's share of the sums of X's elements `apart` elements from each other, from i on, `inside` of which are
@@ -159,7 +161,7 @@ __global__ void __launch_bounds__(sums_threads, 2) gemv_sums(matrix_vector<T> s,
   constexpr int width = vector_width<T>;
   __shared__ __align__(16) T sums[sums_threads * width];  // (warps, or steps if longer; threads along y; elements)
   let_next_kernel_start();
-  wait_for_kernel_before();
+  if (!s.beside) wait_for_kernel_before();
   int const across = 1 << log_across, thread = static_cast<int>(threadIdx.x), column = thread & (across - 1);
   int const step = sums_threads >> log_across, apart = s.vectors ? 1 : across;
   std::int64_t const first = (std::int64_t{blockIdx.x} << log_across) * width;
@@ -183,6 +185,7 @@ __global__ void __launch_bounds__(sums_threads, 2) gemv_sums(matrix_vector<T> s,
     std::int64_t const where = first + (s.vectors ? at : at / width + at % width * across);
     if (where < s.length) s.write(where, total);
   }
+  wait_for_kernel_before();
 }
 
 /// How a matrix-vector product is dealt out.
@@ -269,9 +272,10 @@ gpu::k_cut gemv_k_cut(problem const& p) {
   return {.unit = slice < p.k ? "slice" : nullptr, .length = slice, .on_its_side = p.n == 1};
 }
 
-/// m or n is 1. `early`: before the kernel before it in the stream ends.
+/// m or n is 1. `beside`: the kernel before it in the stream has waited for what was before, and has nothing to do with
+/// these operands.
 template <class T>
-void launch_gemv(problem const& p, CUstream_st* stream, bool early) {
+void launch_gemv(problem const& p, CUstream_st* stream, bool beside) {
   auto const g = operands_of<T>(p);
   bool const column = p.n == 1, along_k = is_along_k(p);
   auto const cut = cut_gemv<T>(column ? p.m : p.n, p.k, along_k);
@@ -287,16 +291,13 @@ void launch_gemv(problem const& p, CUstream_st* stream, bool early) {
   s.slice = slice;
   workspace<T> const partials(slices == 1 ? 0 : slices * s.length, stream);
   s.partials = partials.data();
-  auto const start = early ? launch_after<matrix_vector<T>, int> : launch<matrix_vector<T>, int>;
-  start(!along_k        ? gemv_sums<T>
-        : cut.rows == 1 ? gemv_dots<T, 1>
-                        : gemv_dots<T, 2>,
-        dim3(static_cast<unsigned>(cut.blocks), static_cast<unsigned>(slices)),
-        dim3(along_k ? dots_threads : sums_threads), 0, stream, s, cut.log_team);
-  if (slices == 1) return;
-  constexpr int lanes = 8;
-  launch_after(sum_slices<T, lanes>, dim3(static_cast<unsigned>(tiles(s.length, 32))), dim3(32, lanes), 0, stream, g,
-               static_cast<T const*>(s.partials), static_cast<int>(slices));
+  s.beside = beside && slices == 1;  // the workspace may be that of the kernel before
+  launch_after(!along_k        ? gemv_sums<T>
+               : cut.rows == 1 ? gemv_dots<T, 1>
+                               : gemv_dots<T, 2>,
+               dim3(static_cast<unsigned>(cut.blocks), static_cast<unsigned>(slices)),
+               dim3(along_k ? dots_threads : sums_threads), 0, stream, s, cut.log_team);
+  if (slices > 1) launch_sum_slices<T>(g, s.partials, slices, stream);
 }
 
 template <class T>

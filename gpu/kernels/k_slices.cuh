@@ -64,33 +64,50 @@ __device__ __forceinline__ void multiply_slice(sliced_product<typename Tiling::e
   }
 }
 
-/// C = alpha sum + beta C, where the sum's element is `lanes` sums, each of every lanes-th slice, in order: 32 elements
-/// a block, so that a small C keeps many multiprocessors at it.
+inline constexpr int sum_threads = 256;
+
+/// C = alpha sum + beta C, where the sum's element is `lanes` sums, each of every lanes-th slice, in order.
 template <class T, int lanes>
-__global__ void __launch_bounds__(32 * lanes) sum_slices(gemm_operands<T> g, T const* partials, int slices) {
-  __shared__ T sums[lanes][32];
+__global__ void __launch_bounds__(sum_threads) sum_slices(gemm_operands<T> g, T const* partials, int slices) {
+  constexpr int across = sum_threads / lanes;
+  __shared__ T sums[lanes][across];
   let_next_kernel_start();
-  wait_for_kernel_before();
   int const x = static_cast<int>(threadIdx.x), lane = static_cast<int>(threadIdx.y);
   std::int64_t const elements = g.m * g.n;
-  std::int64_t const at = std::int64_t{blockIdx.x} * 32 + x;
+  std::int64_t const at = std::int64_t{blockIdx.x} * across + x;
+  T* const c = g.c + at / g.n * g.ldc + at % g.n;
+  wait_for_kernel_before();
   T sum = 0;
   if (at < elements) {
 #pragma unroll 8
     for (int s = lane; s < slices; s += lanes) sum += partials[s * elements + at];
   }
-  sums[lane][x] = sum;
-  __syncthreads();
-  if (lane != 0 || at >= elements) return;
+  if constexpr (lanes > 1) {
+    sums[lane][x] = sum;
+    __syncthreads();
+    if (lane != 0) return;
 #pragma unroll
-  for (int other = 1; other < lanes; ++other) sum += sums[other][x];
-  write_result(g.c[at / g.n * g.ldc + at % g.n], g.alpha, sum, g.beta);
+    for (int other = 1; other < lanes; ++other) sum += sums[other][x];
+  }
+  if (at < elements) write_result(*c, g.alpha, sum, g.beta);
 }
 
-/// Runs the kernel of the transposes, which is multiply_slice of the operands, and adds up. `early`: before the kernel
-/// before it in the stream ends.
+/// Of a few slices a thread reads all at once; of more, several threads, so that a small C keeps many multiprocessors
+/// at it. g.c is m x n, `partials` (slices, m, n).
+template <class T>
+void launch_sum_slices(gemm_operands<T> const& g, T const* partials, std::int64_t slices, CUstream_st* stream) {
+  auto const start = [&]<int lanes>() {
+    constexpr int across = sum_threads / lanes;
+    launch_after(sum_slices<T, lanes>, dim3(static_cast<unsigned>(tiles(g.m * g.n, across))), dim3(across, lanes), 0,
+                 stream, g, partials, static_cast<int>(slices));
+  };
+  constexpr int at_once = 8;
+  slices <= at_once ? start.template operator()<1>() : start.template operator()<8>();
+}
+
+/// Runs the kernel of the transposes, which is multiply_slice of the operands, and adds up.
 template <class Tiling>
-void launch_sliced(problem const& p, bool on_its_side, CUstream_st* stream, bool early,
+void launch_sliced(problem const& p, bool on_its_side, CUstream_st* stream,
                    void (*nn)(sliced_product<typename Tiling::element>),
                    void (*nt)(sliced_product<typename Tiling::element>),
                    void (*tn)(sliced_product<typename Tiling::element>),
@@ -113,13 +130,9 @@ void launch_sliced(problem const& p, bool on_its_side, CUstream_st* stream, bool
   s.partials = partials.data();
   auto grid = tile_grid(s.g.m, s.g.n, Tiling::bm, Tiling::bn);
   grid.z = static_cast<unsigned>(slices);
-  auto const start = early ? launch_after<sliced_product<T>> : launch<sliced_product<T>>;
-  start(by_transposes(trans_a, trans_b, nn, nt, tn, tt), grid, dim3(Tiling::threads),
-        Tiling::shared_bytes(trans_a, trans_b), stream, s);
-  if (slices == 1) return;
-  constexpr int lanes = 8;
-  launch_after(sum_slices<T, lanes>, dim3(static_cast<unsigned>(tiles(p.m * p.n, 32))), dim3(32, lanes), 0, stream,
-               whole, partials.data(), static_cast<int>(slices));
+  launch_after(by_transposes(trans_a, trans_b, nn, nt, tn, tt), grid, dim3(Tiling::threads),
+               Tiling::shared_bytes(trans_a, trans_b), stream, s);
+  if (slices > 1) launch_sum_slices<T>(whole, partials.data(), slices, stream);
 }
 
 }  // namespace TANDEM_KERNEL_NAMESPACE

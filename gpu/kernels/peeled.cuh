@@ -65,7 +65,7 @@ gpu::c_extent peel(problem const& p) {
   return best;
 }
 
-/// A strip of C, `most_peeled` rows or columns at most. Up to 32 its kernel starts before the one before it ends.
+/// A strip of C, `most_peeled` rows or columns at most.
 template <class T>
 void launch_strip(problem const& p, CUstream_st* stream) {
   constexpr bool single = sizeof(T) == 4;
@@ -73,13 +73,13 @@ void launch_strip(problem const& p, CUstream_st* stream) {
   if (thin == 1)
     launch_gemv<T>(p, stream, true);
   else if (thin <= 8 && single)
-    launch_skinny<block_tiling<float, 8, 128, 64, 4, 8, 8, 3, 2>>(p, stream, true);
+    launch_skinny<block_tiling<float, 8, 128, 64, 4, 8, 8, 3, 2>>(p, stream);
   else if (thin <= 16)
     launch_skinny<std::conditional_t<single, block_tiling<float, 16, 128, 64, 8, 8, 8, 2, 2>,
-                                     block_tiling<double, 16, 64, 32, 4, 4, 4, 3, 2>>>(p, stream, true);
+                                     block_tiling<double, 16, 64, 32, 4, 4, 4, 3, 2>>>(p, stream);
   else if (thin <= 32)
     launch_skinny<std::conditional_t<single, block_tiling<float, 32, 128, 32, 4, 8, 1, 2, 4>,
-                                     block_tiling<double, 32, 64, 32, 4, 4, 1, 2, 3>>>(p, stream, true);
+                                     block_tiling<double, 32, 64, 32, 4, 4, 1, 2, 3>>>(p, stream);
   else
     launch_split_k<std::conditional_t<single, block_tiling<float, 64, 64, 64, 8, 8, 4, 3, 2>,
                                       block_tiling<double, 32, 32, 64, 4, 4, 4, 3, 2>>>(p, stream);
@@ -108,9 +108,10 @@ template <class tiling>
 void launch_peeled(problem const& p, CUstream_st* stream) {
   using T = typename tiling::element;
   auto const inside = peeled_inside<tiling>(p);
-  launch_persistent<tiling>(inside, stream);
-  if (inside.n < p.n) launch_strip<T>(part_of<T>(p, 0, inside.n, p.m, p.n - inside.n), stream);
-  if (inside.m < p.m) launch_strip<T>(part_of<T>(p, inside.m, 0, p.m - inside.m, inside.n), stream);
+  launch_persistent<tiling>(inside, stream, [&] {
+    if (inside.n < p.n) launch_strip<T>(part_of<T>(p, 0, inside.n, p.m, p.n - inside.n), stream);
+    if (inside.m < p.m) launch_strip<T>(part_of<T>(p, inside.m, 0, p.m - inside.m, inside.n), stream);
+  });
 }
 
 }  // namespace TANDEM_KERNEL_NAMESPACE

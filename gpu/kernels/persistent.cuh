@@ -216,8 +216,8 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
   T* const smem_a = dynamic_shared<T>();                                // (stages, bk, bm), padded
   T* const smem_b = smem_a + stages * decltype(a_tiles)::layout::size;  // (stages, bk, bn), padded
   auto const place = place_in_tile<tiling>();
-  let_next_kernel_start();
   wait_for_kernel_before();
+  let_next_kernel_start();  // now that what was before has ended, for kernels that go beside this one
 
   for (int number = 0;; ++number) {
     auto const now = find_stretch(s, number);
@@ -284,8 +284,9 @@ gpu::operand_copies copies_of_persistent(problem const& p) {
   return worth_copying<T>(p, tiling::bm, tiling::bn, place_of_a<T>(p), place_of_b<T>(p));
 }
 
+/// `beside` launches kernels that need not wait for this one.
 template <class tiling>
-void launch_persistent(problem const& p, CUstream_st* stream) {
+void launch_persistent(problem const& p, CUstream_st* stream, auto const& beside) {
   using T = typename tiling::element;
   constexpr int bm = tiling::bm, bn = tiling::bn;
   persistent_product<T> s{};
@@ -315,20 +316,23 @@ void launch_persistent(problem const& p, CUstream_st* stream) {
   auto const start = [&]<bool trans_a, bool trans_b, bool wide>() {
     auto const grid = dim3(static_cast<unsigned>(s.shared.blocks));
     auto const bytes = tiling::shared_bytes(trans_a, trans_b);
-    if (copies.a || copies.b)
-      launch_after(persistent<tiling, trans_a, trans_b, wide>, grid, dim3(tiling::threads), bytes, stream, s);
-    else
-      launch(persistent<tiling, trans_a, trans_b, wide>, grid, dim3(tiling::threads), bytes, stream, s);
+    launch_after(persistent<tiling, trans_a, trans_b, wide>, grid, dim3(tiling::threads), bytes, stream, s);
   };
   bool const a_along_k = a.along_k && !copies.a, b_along_k = b.along_k && !copies.b;
   bool const wide = (a_along_k || a.vectors || copies.a) && (b_along_k || b.vectors || copies.b);
   with_constants(start, !a_along_k, b_along_k, wide);
+  beside();
   if (s.shared.shared_tiles == 0) return;
-  constexpr int elements = 256 * vector_width<T>;
+  constexpr int elements = add_threads * vector_width<T>;
   static_assert(bm * bn % elements == 0, "whole blocks add up a tile");
   launch_after(add_parts<T, bm, bn, tiling::tile_rows>,
-               dim3(bm * bn / elements, static_cast<unsigned>(s.shared.shared_tiles)), dim3(256), 0, stream, s.g,
-               s.shared, static_cast<T const*>(s.parts));
+               dim3(bm * bn / elements, static_cast<unsigned>(s.shared.shared_tiles)), dim3(add_threads), 0, stream,
+               s.g, s.shared, static_cast<T const*>(s.parts));
+}
+
+template <class tiling>
+void launch_persistent(problem const& p, CUstream_st* stream) {
+  launch_persistent<tiling>(p, stream, [] {});
 }
 
 }  // namespace TANDEM_KERNEL_NAMESPACE

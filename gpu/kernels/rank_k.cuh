@@ -74,6 +74,8 @@ __global__ void __launch_bounds__(Tiling::threads, Tiling::blocks)
                                  [&](int p, int x) { return smem_a + (stage * bm + x) * pitch_a + p; });
     commit_async();
   };
+  let_next_kernel_start();
+  wait_for_kernel_before();
   std::int64_t tile = blockIdx.y;
   copy_thin<bn, bk, threads>(g.b, g.ldb, j0, g.n, k, trans_b, vectors_of_b,
                              [&](int p, int x) { return smem_b + p * pitch_b + x; });
@@ -140,8 +142,8 @@ void launch_rank_k(problem const& p, CUstream_st* stream) {
   bool const vectors_of_a = !p.trans_a && begins_with_vectors<T>(p.a, p.lda);
   bool const vectors_of_b = !p.trans_b && begins_with_vectors<T>(p.b, p.ldb);
   auto const start = [&]<bool trans_a, bool trans_b, bool vectors_of_c>() {
-    launch(rank_k<Tiling, trans_a, trans_b, vectors_of_c>, grid, dim3(Tiling::threads), Tiling::shared_bytes, stream,
-           operands_of<T>(p), vectors_of_a, vectors_of_b);
+    launch_after(rank_k<Tiling, trans_a, trans_b, vectors_of_c>, grid, dim3(Tiling::threads), Tiling::shared_bytes,
+                 stream, operands_of<T>(p), vectors_of_a, vectors_of_b);
   };
   with_constants(start, p.trans_a, p.trans_b, begins_with_vectors<T>(p.c, p.ldc));
 }

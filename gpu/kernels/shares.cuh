@@ -65,27 +65,32 @@ __device__ __forceinline__ stretch find_stretch(shares const& s, int number) {
   return from < to ? stretch{whole + shared, from - shared * s.chunks, to - shared * s.chunks} : stretch{0, 0, 0};
 }
 
+inline constexpr int add_threads = 128;  // few, so that blocks have room beside those whose parts they wait for
+
 /// Adds up the tiles of which several blocks have parts: x along the tile's vectors, y the tiles.
 template <class T, int bm, int bn, int group>
-__global__ void __launch_bounds__(256) add_parts(gemm_operands<T> g, shares s, T const* parts) {
+__global__ void __launch_bounds__(add_threads) add_parts(gemm_operands<T> g, shares s, T const* parts) {
   constexpr int width = vector_width<T>;
   let_next_kernel_start();
-  wait_for_kernel_before();
   std::int64_t const tile = blockIdx.y;
   std::int64_t const begin = tile * s.chunks, first = begin / s.share, last = (begin + s.chunks - 1) / s.share;
+  auto const where = find_tile<group>(s, s.whole_tiles() + tile);
+  int const at = static_cast<int>(blockIdx.x * add_threads + threadIdx.x) * width;
+  std::int64_t const row = where.m * bm + at / bn, col = where.n * bn + at % bn;
+  wait_for_kernel_before();
   if (first == last) return;
-  int const at = static_cast<int>(blockIdx.x * 256 + threadIdx.x) * width;
-  T sum[width] = {};
-  for (std::int64_t sharer = first; sharer <= last; ++sharer) {
-    // A part that begins with the tile is its block's second.
-    std::int64_t const slot = 2 * sharer + (sharer * s.share <= begin ? 1 : 0);
+  // The part that begins with the tile is its block's second; the others are their blocks' first.
+  T const* from = parts + 2 * first * bm * bn + at;
+  T sum[width];
+  load_vector(sum, from + bm * bn);
+#pragma unroll 4
+  for (std::int64_t sharer = first; sharer < last; ++sharer) {
+    from += 2 * bm * bn;
     T part[width];
-    load_vector(part, parts + slot * bm * bn + at);
+    load_vector(part, from);
 #pragma unroll
     for (int x = 0; x < width; ++x) sum[x] += part[x];
   }
-  auto const where = find_tile<group>(s, s.whole_tiles() + tile);
-  std::int64_t const row = where.m * bm + at / bn, col = where.n * bn + at % bn;
 #pragma unroll
   for (int x = 0; x < width; ++x)
     if (row < g.m && col + x < g.n) write_result(g.c[row * g.ldc + col + x], g.alpha, sum[x], g.beta);

@@ -15,14 +15,9 @@ __global__ void __launch_bounds__(Tiling::threads, Tiling::blocks) skinny(sliced
 }
 
 template <class Tiling>
-void launch_skinny(problem const& p, CUstream_st* stream, bool early) {
-  launch_sliced<Tiling>(p, p.n < p.m, stream, early, skinny<Tiling, false, false>, skinny<Tiling, false, true>,
-                        skinny<Tiling, true, false>, skinny<Tiling, true, true>);
-}
-
-template <class Tiling>
 void launch_skinny(problem const& p, CUstream_st* stream) {
-  launch_skinny<Tiling>(p, stream, false);
+  launch_sliced<Tiling>(p, p.n < p.m, stream, skinny<Tiling, false, false>, skinny<Tiling, false, true>,
+                        skinny<Tiling, true, false>, skinny<Tiling, true, true>);
 }
 
 template <class Tiling>

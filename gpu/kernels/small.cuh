@@ -11,6 +11,8 @@ template <class Tiling, bool trans_a, bool trans_b>
 __global__ void __launch_bounds__(Tiling::threads, Tiling::blocks)
     small(gemm_operands<typename Tiling::element> g, bool wide_a, bool wide_b) {
   using T = typename Tiling::element;
+  let_next_kernel_start();
+  wait_for_kernel_before();
   std::int64_t const j0 = std::int64_t{blockIdx.x} * Tiling::bn;
   for (std::int64_t tile = blockIdx.y; tile < tiles(g.m, Tiling::bm); tile += gridDim.y) {
     std::int64_t const i0 = tile * Tiling::bm;
@@ -26,9 +28,9 @@ void launch_small(problem const& p, CUstream_st* stream) {
   auto const g = operands_of<typename Tiling::element>(p);
   auto const kernel = by_transposes(p.trans_a, p.trans_b, small<Tiling, false, false>, small<Tiling, false, true>,
                                     small<Tiling, true, false>, small<Tiling, true, true>);
-  launch(kernel, tile_grid(p.m, p.n, Tiling::bm, Tiling::bn), dim3(Tiling::threads),
-         Tiling::shared_bytes(p.trans_a, p.trans_b), stream, g, is_wide(g.a, g.lda, p.trans_a ? p.k : p.m),
-         is_wide(g.b, g.ldb, p.trans_b ? p.n : p.k));
+  launch_after(kernel, tile_grid(p.m, p.n, Tiling::bm, Tiling::bn), dim3(Tiling::threads),
+               Tiling::shared_bytes(p.trans_a, p.trans_b), stream, g, is_wide(g.a, g.lda, p.trans_a ? p.k : p.m),
+               is_wide(g.b, g.ldb, p.trans_b ? p.n : p.k));
 }
 
 }  // namespace TANDEM_KERNEL_NAMESPACE

@@ -13,7 +13,7 @@ __global__ void __launch_bounds__(Tiling::threads, Tiling::blocks) split_k(slice
 
 template <class Tiling>
 void launch_split_k(problem const& p, CUstream_st* stream) {
-  launch_sliced<Tiling>(p, false, stream, false, split_k<Tiling, false, false>, split_k<Tiling, false, true>,
+  launch_sliced<Tiling>(p, false, stream, split_k<Tiling, false, false>, split_k<Tiling, false, true>,
                         split_k<Tiling, true, false>, split_k<Tiling, true, true>);
 }
 

@@ -38,6 +38,7 @@ __global__ void __launch_bounds__(Tiling::threads, Tiling::blocks)
              typename Tiling::element* partials) {
   using T = typename Tiling::element;
   let_next_kernel_start();
+  wait_for_kernel_before();
   std::int64_t const end = s.begin(blockIdx.x + 1);
   for (std::int64_t at = s.begin(blockIdx.x); at < end;) {
     std::int64_t const tile = at / s.chunks, first = at % s.chunks;
@@ -63,6 +64,7 @@ template <class Tiling>
 __global__ void __launch_bounds__(256)
     join_shares(gemm_operands<typename Tiling::element> g, shared_chunks s, typename Tiling::element const* partials) {
   using T = typename Tiling::element;
+  let_next_kernel_start();
   wait_for_kernel_before();
   std::int64_t const share = blockIdx.x, end = s.begin(share + 1);
   std::int64_t const tile = (end - 1) / s.chunks, tile_begin = tile * s.chunks, tile_end = tile_begin + s.chunks;
@@ -94,9 +96,9 @@ void launch_stream_k(problem const& p, CUstream_st* stream) {
   workspace<T> const partials(s.are_whole_tiles() ? 0 : 2 * shares * partial_elements<Tiling>, stream);
   auto const kernel = by_transposes(p.trans_a, p.trans_b, stream_k<Tiling, false, false>, stream_k<Tiling, false, true>,
                                     stream_k<Tiling, true, false>, stream_k<Tiling, true, true>);
-  launch(kernel, dim3(static_cast<unsigned>(shares)), dim3(Tiling::threads), Tiling::shared_bytes(p.trans_a, p.trans_b),
-         stream, g, is_wide(g.a, g.lda, p.trans_a ? p.k : p.m), is_wide(g.b, g.ldb, p.trans_b ? p.n : p.k), s,
-         partials.data());
+  launch_after(kernel, dim3(static_cast<unsigned>(shares)), dim3(Tiling::threads),
+               Tiling::shared_bytes(p.trans_a, p.trans_b), stream, g, is_wide(g.a, g.lda, p.trans_a ? p.k : p.m),
+               is_wide(g.b, g.ldb, p.trans_b ? p.n : p.k), s, partials.data());
   if (s.are_whole_tiles()) return;
   constexpr unsigned parts = 8;
   launch_after(join_shares<Tiling>, dim3(static_cast<unsigned>(shares), parts), dim3(256), 0, stream, g, s,

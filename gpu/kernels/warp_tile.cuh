@@ -13,6 +13,8 @@ template <class T, int bm, int bn, int bk, int wm, int wn, int tm, int tn, int b
           bool vectors>
 __global__ void __launch_bounds__(bm / tm * (bn / tn), blocks)
     warp_tile(gemm_operands<T> g, bool vectors_of_c, lane_order order) {
+  let_next_kernel_start();
+  wait_for_kernel_before();
   multiply_double_buffered<T, bm, bn, bk, tm, tn, trans_a, trans_b, vectors>(
       g, vectors_of_c, warp_place<T, bm, bn, wm, wn, tm, tn>(order));
 }
@@ -20,8 +22,9 @@ __global__ void __launch_bounds__(bm / tm * (bn / tn), blocks)
 template <class T, int bm, int bn, int bk, int wm, int wn, int tm, int tn, int blocks>
 void launch_warps(problem const& p, CUstream_st* stream, lane_order order) {
   auto const start = [&]<bool trans_a, bool trans_b, bool vectors>() {
-    launch(warp_tile<T, bm, bn, bk, wm, wn, tm, tn, blocks, trans_a, trans_b, vectors>, tile_grid(p.m, p.n, bm, bn),
-           dim3(bm / tm * (bn / tn)), 0, stream, operands_of<T>(p), begins_with_vectors<T>(p.c, p.ldc), order);
+    launch_after(warp_tile<T, bm, bn, bk, wm, wn, tm, tn, blocks, trans_a, trans_b, vectors>,
+                 tile_grid(p.m, p.n, bm, bn), dim3(bm / tm * (bn / tn)), 0, stream, operands_of<T>(p),
+                 begins_with_vectors<T>(p.c, p.ldc), order);
   };
   with_constants(start, p.trans_a, p.trans_b, operands_are_vectors<T>(p));
 }
