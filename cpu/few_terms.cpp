@@ -24,7 +24,7 @@ void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, sp
   constexpr std::int64_t panel = microkernel<T>::few_panel, most = microkernel<T>::most_terms, many_rows = 12;
   constexpr std::int64_t least = 4 * line;  // more than two vectors, which go down C's rows
   bool const lies_in_lines =
-      (reinterpret_cast<std::uintptr_t>(o.b) | static_cast<std::uintptr_t>(o.b_row * size)) % 64 == 0;
+      (reinterpret_cast<std::uintptr_t>(o.b) | static_cast<std::uintptr_t>(o.k > 1 ? o.b_row * size : 0)) % 64 == 0;
   alignas(64) T packed_b[most * panel];
   bool const packs = o.b_col != 1 || (rows.size() >= many_rows && !lies_in_lines);
   auto const& functions = is_narrow(kernel, o) ? kernel.update_down : kernel.update_along;

@@ -156,6 +156,13 @@ bool is_small(problem const& p) {
          (p.m + p.n) * p.k <= read;
 }
 
+/// Whether op(B)'s rows lie together: of a transposed B, too, if they are short or there is one. Longer columns are
+/// left to dot products.
+bool has_rows_of_b(problem const& p) {
+  constexpr std::int64_t short_column = 24;
+  return !p.trans_b || (p.k == 1 && p.ldb == 1) || (p.n == 1 && p.k < short_column);
+}
+
 /// A tile's work on the operands where they lie, from the first row and column on; how many columns it takes is open.
 template <class T>
 tile_work<T> tile_in_place(problem const& p) {
@@ -164,7 +171,7 @@ tile_work<T> tile_in_place(problem const& p) {
   w.a = static_cast<T const*>(p.a);
   w.a_row = p.trans_a ? 1 : p.lda, w.a_col = p.trans_a ? p.lda : 1;
   w.b = static_cast<T const*>(p.b);
-  w.b_row = p.ldb;
+  w.b_row = p.trans_b ? 1 : p.ldb;
   w.alpha = static_cast<T>(p.alpha), w.beta = static_cast<T>(p.beta);
   w.c = static_cast<T*>(p.c);
   w.ldc = p.ldc;
@@ -173,7 +180,7 @@ tile_work<T> tile_in_place(problem const& p) {
 
 template <class T>
 bool is_one_tile(microkernel<T> const& kernel, problem const& p) {
-  return !p.trans_b && p.n <= kernel.widest * kernel.lanes &&
+  return has_rows_of_b(p) && p.n <= kernel.widest * kernel.lanes &&
          p.m <= kernel.rows[static_cast<std::size_t>(kernel.width_of(p.n))];
 }
 
@@ -225,13 +232,14 @@ void multiply_tiles(microkernel<T> const& kernel, problem const& p) {
   auto const* const a = w.a;
   auto const* const b = w.b;
   auto* const c = w.c;
-  auto const widest = p.trans_b ? kernel.nr / kernel.lanes : kernel.widest;
+  bool const packs = !has_rows_of_b(p);
+  auto const widest = packs ? kernel.nr / kernel.lanes : kernel.widest;
   row_tiles const widths(quotient(n + kernel.lanes - 1, kernel.lanes), widest);
   for (std::int64_t i = 0, j = 0; i < widths.count; j += widths.size(i++) * kernel.lanes) {
     w.cols = std::min(widths.size(i) * kernel.lanes, n - j);
     int const width = kernel.width_of(w.cols);
     w.b = b + j;
-    if (p.trans_b) {
+    if (packs) {
       kernel.pack_b[static_cast<std::size_t>(width)](b + j * p.ldb, p.ldb, 1, w.cols, p.k, packed_b);
       w.b = packed_b;
     }
@@ -240,7 +248,7 @@ void multiply_tiles(microkernel<T> const& kernel, problem const& p) {
     row_tiles const heights(p.m, enough_rows(kernel, width));
     for (std::int64_t r = 0; r < heights.count; ++r) {
       auto const height = heights.size(r);
-      kernel.tile(p.trans_b ? source::packed : source::in_place, width, height)(w);
+      kernel.tile(packs ? source::packed : source::in_place, width, height)(w);
       w.a += height * w.a_row;
       w.c += height * w.ldc;
     }
@@ -271,7 +279,7 @@ template <class T>
 void multiply_several(microkernel<T> const& kernel, problem const& p) {
   constexpr std::int64_t few_products = 1024, long_edge = 128, many = 4096, many_products = 2000;
   if (is_dots_in_place(p)) return multiply_dots_in_place(kernel, p);
-  if (p.m * p.n * p.k <= few_products) return multiply_tiles(kernel, p);
+  if (p.m * p.n * p.k <= few_products && p.n <= long_edge) return multiply_tiles(kernel, p);
   operands<T> const o(p);
   bool const is_long = p.m >= long_edge || p.n >= long_edge || p.m * p.n >= many;
   if ((is_long && suits_few_terms(kernel, o)) || streams_rows(o)) return multiply_few_terms(kernel, o, 1);

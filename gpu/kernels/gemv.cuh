@@ -292,11 +292,12 @@ void launch_gemv(problem const& p, CUstream_st* stream, bool beside) {
   workspace<T> const partials(slices == 1 ? 0 : slices * s.length, stream);
   s.partials = partials.data();
   s.beside = beside && slices == 1;  // the workspace may be that of the kernel before
-  launch_after(!along_k        ? gemv_sums<T>
-               : cut.rows == 1 ? gemv_dots<T, 1>
-                               : gemv_dots<T, 2>,
-               dim3(static_cast<unsigned>(cut.blocks), static_cast<unsigned>(slices)),
-               dim3(along_k ? dots_threads : sums_threads), 0, stream, s, cut.log_team);
+  auto const start = s.beside ? launch_beside<matrix_vector<T>, int> : launch_after<matrix_vector<T>, int>;
+  start(!along_k        ? gemv_sums<T>
+        : cut.rows == 1 ? gemv_dots<T, 1>
+                        : gemv_dots<T, 2>,
+        dim3(static_cast<unsigned>(cut.blocks), static_cast<unsigned>(slices)),
+        dim3(along_k ? dots_threads : sums_threads), 0, stream, s, cut.log_team);
   if (slices > 1) launch_sum_slices<T>(g, s.partials, slices, stream);
 }
 

@@ -71,12 +71,12 @@ template <class T, int lanes>
 __global__ void __launch_bounds__(sum_threads) sum_slices(gemm_operands<T> g, T const* partials, int slices) {
   constexpr int across = sum_threads / lanes;
   __shared__ T sums[lanes][across];
-  let_next_kernel_start();
   int const x = static_cast<int>(threadIdx.x), lane = static_cast<int>(threadIdx.y);
   std::int64_t const elements = g.m * g.n;
   std::int64_t const at = std::int64_t{blockIdx.x} * across + x;
   T* const c = g.c + at / g.n * g.ldc + at % g.n;
   wait_for_kernel_before();
+  let_next_kernel_start();
   T sum = 0;
   if (at < elements) {
 #pragma unroll 8

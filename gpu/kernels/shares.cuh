@@ -71,13 +71,13 @@ inline constexpr int add_threads = 128;  // few, so that blocks have room beside
 template <class T, int bm, int bn, int group>
 __global__ void __launch_bounds__(add_threads) add_parts(gemm_operands<T> g, shares s, T const* parts) {
   constexpr int width = vector_width<T>;
-  let_next_kernel_start();
   std::int64_t const tile = blockIdx.y;
   std::int64_t const begin = tile * s.chunks, first = begin / s.share, last = (begin + s.chunks - 1) / s.share;
   auto const where = find_tile<group>(s, s.whole_tiles() + tile);
   int const at = static_cast<int>(blockIdx.x * add_threads + threadIdx.x) * width;
   std::int64_t const row = where.m * bm + at / bn, col = where.n * bn + at % bn;
   wait_for_kernel_before();
+  let_next_kernel_start();
   if (first == last) return;
   // The part that begins with the tile is its block's second; the others are their blocks' first.
   T const* from = parts + 2 * first * bm * bn + at;

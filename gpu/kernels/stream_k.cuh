@@ -64,8 +64,8 @@ template <class Tiling>
 __global__ void __launch_bounds__(256)
     join_shares(gemm_operands<typename Tiling::element> g, shared_chunks s, typename Tiling::element const* partials) {
   using T = typename Tiling::element;
-  let_next_kernel_start();
   wait_for_kernel_before();
+  let_next_kernel_start();
   std::int64_t const share = blockIdx.x, end = s.begin(share + 1);
   std::int64_t const tile = (end - 1) / s.chunks, tile_begin = tile * s.chunks, tile_end = tile_begin + s.chunks;
   if (end == tile_end || tile_begin < s.begin(share)) return;

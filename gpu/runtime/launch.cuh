@@ -10,6 +10,7 @@
 #include "gpu/runtime/async.cuh"
 #include "gpu/runtime/check.hpp"
 #include "gpu/runtime/device.hpp"
+#include "gpu/runtime/shared_memory.cuh"
 #include "gpu/runtime/texture.cuh"
 #include "gpu/runtime/workspace.cuh"
 
@@ -49,25 +50,25 @@ __device__ __forceinline__ void let_next_kernel_start() {
 #endif
 }
 
+enum class beginning { late, early, beside };  // of a kernel, and the end of the one before it
+
 template <class... P>
-void enqueue(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t dynamic_bytes, CUstream_st* stream, bool early,
-             typename same<P>::type... arguments) {
+void enqueue(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t dynamic_bytes, CUstream_st* stream,
+             beginning when, typename same<P>::type... arguments) {
   auto const describe = [&] { return describe_launch(grid, block, dynamic_bytes); };
-  // Above 48 KiB a kernel has to ask.
-  if (dynamic_bytes > 48 * 1024)
-    gpu::check(
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(dynamic_bytes)),
-        describe);
+  std::int64_t const blocks = std::int64_t{grid.x} * grid.y * grid.z;
+  bool const waits = when != beginning::late && gpu::code_version() >= 90;  // code for earlier devices does not
   cudaLaunchConfig_t config = {};
   config.gridDim = grid;
   config.blockDim = block;
-  config.dynamicSmemBytes = dynamic_bytes;
+  config.dynamicSmemBytes = dynamic_shared_bytes(reinterpret_cast<void const*>(kernel), blocks, dynamic_bytes,
+                                                 waits && when == beginning::early);
   config.stream = stream;
   cudaLaunchAttribute attribute = {};
   attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attribute.val.programmaticStreamSerializationAllowed = 1;
   config.attrs = &attribute;
-  config.numAttrs = early && gpu::code_version() >= 90 ? 1 : 0;  // code for earlier devices does not wait
+  config.numAttrs = waits ? 1 : 0;
   gpu::check(cudaLaunchKernelEx(&config, kernel, arguments...), describe);
 }
 
@@ -75,14 +76,22 @@ void enqueue(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t dynamic_by
 template <class... P>
 void launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t dynamic_bytes, CUstream_st* stream,
             typename same<P>::type... arguments) {
-  enqueue(kernel, grid, block, dynamic_bytes, stream, false, arguments...);
+  enqueue(kernel, grid, block, dynamic_bytes, stream, beginning::late, arguments...);
 }
 
-/// The same of a kernel that begins before the one before it ends, and then calls wait_for_kernel_before.
+/// The same of a kernel that begins before the one before it ends, and then calls wait_for_kernel_before. Its blocks
+/// are spread evenly over the multiprocessors.
 template <class... P>
 void launch_after(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t dynamic_bytes, CUstream_st* stream,
                   typename same<P>::type... arguments) {
-  enqueue(kernel, grid, block, dynamic_bytes, stream, true, arguments...);
+  enqueue(kernel, grid, block, dynamic_bytes, stream, beginning::early, arguments...);
+}
+
+/// The same of a kernel that goes on beside the one before it, wherever that leaves room, and waits at its end.
+template <class... P>
+void launch_beside(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t dynamic_bytes, CUstream_st* stream,
+                   typename same<P>::type... arguments) {
+  enqueue(kernel, grid, block, dynamic_bytes, stream, beginning::beside, arguments...);
 }
 
 }  // namespace TANDEM_KERNEL_NAMESPACE

@@ -178,6 +178,8 @@ TEST_CASE("integers are exact on every shape around a tile") {
           INFO(m, "x", n, "x", k);
           CHECK(errors(row, s, {}) == 0);
           CHECK(errors(row, s, {.alpha = -1, .beta = 1, .gap = 3}) == 0);
+          CHECK(errors(row, s, {.trans_b = true, .beta = -1}) == 0);
+          CHECK(errors(row, s, {.trans_b = true, .gap = 2}) == 0);
           CHECK(errors(row, s, {.trans_a = true, .trans_b = true, .alpha = 2, .beta = -2, .gap = 1, .at_end = false}) ==
                 0);
         }
@@ -206,7 +208,7 @@ TEST_CASE("a few terms, along C's rows and down them, with B as it lies and turn
       for (bool trans_a : {false, true})
         for (bool trans_b : {false, true})
           for (auto const& [m, n] :
-               {std::pair<std::int64_t, std::int64_t>{205, 3}, {150, 31}, {3, 300}, {70, 61}, {15, 601}}) {
+               {std::pair<std::int64_t, std::int64_t>{205, 3}, {150, 31}, {3, 300}, {1, 203}, {70, 61}, {15, 601}}) {
             INFO(m, "x", n, "x", k, " ", trans_a, trans_b);
             CHECK(errors(row, {m, n, k}, {trans_a, trans_b}) == 0);
             CHECK(errors(row, {m, n, k}, {trans_a, trans_b, 2, 0, 1, false}) == 0);

@@ -1,10 +1,12 @@
-// Every GPU row on streams: captured in graphs, on a stream that stands still, from several host threads, on every kind
-// of stream; and that in steady state no call takes memory from the device.
+// Every GPU row on streams: one call after the other, captured in graphs, on a stream that stands still, from several
+// host threads, on every kind of stream; and that in steady state no call takes memory from the device.
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <deque>
+#include <random>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -17,6 +19,7 @@
 #include "gpu/descriptor.hpp"
 #include "gpu/runtime/device.hpp"
 #include "gpu/runtime/gate.hpp"
+#include "tests/kernels/early.hpp"
 #include "tests/support.hpp"
 #include "tests/unit/gpu_device_problem.hpp"
 
@@ -141,6 +144,68 @@ class captured_call {
   cudaGraphExec_t replay_ = nullptr;
 };
 
+/// Matrices in device memory of which calls make each other: x, then y, are op(B) times the other or the other times
+/// it.
+template <class T>
+class chain {
+ public:
+  chain(std::int64_t length, std::int64_t across, bool x_is_left) : length_(length), across_(across), left_(x_is_left) {
+    std::mt19937 random(static_cast<unsigned>(length * 1009 + across));
+    std::normal_distribution<double> normal(0, 1 / std::sqrt(static_cast<double>(length)));  // sums stay about 1
+    fill(b_, length * length, [&] { return normal(random); });
+    fill(first_, length * across, [&] { return normal(random); });
+    for (auto* const to : {&b_, &first_}) copies_.emplace_back(to->size() * sizeof(T));
+    for (int i = 0; i < 2; ++i) copies_.emplace_back(first_.size() * sizeof(T));
+    gpu::copy_to_device(copies_[0].data(), b_.data(), copies_[0].size());
+    gpu::copy_to_device(copies_[1].data(), first_.data(), copies_[1].size());
+  }
+
+  /// What is there after so many calls of the rows in turn. `apart`: each has ended before the next begins.
+  std::vector<T> run(std::vector<tandem::kernel const*> const& rows, int calls, cudaStream_t stream, bool apart) {
+    for (int i = 0; i < 2; ++i)
+      require(cudaMemcpyAsync(x(i), copies_[1].data(), copies_[1].size(), cudaMemcpyDeviceToDevice, stream));
+    for (int i = 0; i < calls; ++i) {
+      multiply(*rows[static_cast<std::size_t>(i) % rows.size()], x(i % 2), x((i + 1) % 2), stream);
+      if (apart) gpu::synchronize(stream);
+    }
+    std::vector<T> result(first_.size());
+    gpu::copy_to_host(result.data(), x(calls % 2), copies_[1].size(), stream);
+    return result;
+  }
+
+  bool taken_by(tandem::kernel const& row) {
+    tandem::problem p{.dtype = tandem::dtype_of<T>, .memory = tandem::memory::device, .m = left_ ? across_ : length_};
+    p.n = left_ ? length_ : across_, p.k = length_;
+    p.a = left_ ? x(0) : copies_[0].data(), p.b = left_ ? copies_[0].data() : x(0), p.c = x(1);
+    p.lda = p.k, p.ldb = p.ldc = p.n;
+    return row.run && (!row.refuses || row.refuses(p).empty());
+  }
+
+ private:
+  void fill(std::vector<T>& to, std::int64_t size, auto const& value) {
+    to.resize(static_cast<std::size_t>(size));
+    std::ranges::generate(to, [&] { return static_cast<T>(value()); });
+  }
+  T* x(int which) { return static_cast<T*>(copies_[static_cast<std::size_t>(2 + which)].data()); }
+  void multiply(tandem::kernel const& row, T const* from, T* to, cudaStream_t stream) {
+    auto const view = [](auto* data, std::int64_t rows, std::int64_t cols) {
+      return tandem::matrix_view(data, rows, cols, cols, tandem::layout::row_major, tandem::memory::device);
+    };
+    auto const* const b = static_cast<T const*>(copies_[0].data());
+    if (left_)
+      gemm_with(row, view(from, across_, length_), view(b, length_, length_), view(to, across_, length_),
+                {.stream = stream});
+    else
+      gemm_with(row, view(b, length_, length_), view(from, length_, across_), view(to, length_, across_),
+                {.stream = stream});
+  }
+
+  std::int64_t length_, across_;
+  bool left_;
+  std::vector<T> b_, first_;
+  std::deque<gpu::device_buffer> copies_;  // b, first, x, y
+};
+
 std::size_t free_memory() {
   std::size_t free = 0, total = 0;
   require(cudaMemGetInfo(&free, &total));
@@ -152,6 +217,43 @@ bool has_gpu() { return tandem::tests::has_backend(tandem::backend::gpu); }
 }  // namespace
 
 TEST_SUITE_BEGIN("gpu streams");
+
+// Kernels may begin before the one before them has ended, so that a call might read what is not written yet, or write
+// over what is still read.
+TEST_CASE_TEMPLATE("a call waits for the calls before it, whatever rows they are of", T, float, double) {
+  if (!has_gpu()) return;
+  constexpr int calls = 9;
+  auto const all = rows<T>();
+  made_stream const stream;
+  int chains = 0;
+  for (auto const& [length, across] :
+       {std::pair<std::int64_t, std::int64_t>{700, 1}, {64, 50}, {2000, 9}, {515, 515}, {260, 1100}})
+    for (bool const x_is_left : {true, false}) {
+      chain<T> one(length, across, x_is_left);
+      for (std::size_t i = 0; i < all.size(); ++i)
+        for (std::size_t apart : {0, 1, 7}) {  // in the table
+          std::vector const rows{all[i], all[(i + apart) % all.size()]};
+          if (!one.taken_by(*rows[0]) || !one.taken_by(*rows[1])) continue;
+          INFO(rows[0]->name, " and ", rows[1]->name, " of ", across, " by ", length, ", left: ", x_is_left);
+          auto const wanted = one.run(rows, calls, stream.get(), true);
+          CHECK(same_bits(one.run(rows, calls, stream.get(), false), wanted));
+          ++chains;
+        }
+    }
+  CHECK(chains > 10 * static_cast<int>(all.size()));
+}
+
+TEST_CASE_TEMPLATE("a kernel that does not wait for the one before it is found out", T, float, double) {
+  if (!has_gpu()) return;
+  made_stream const stream;
+  chain<T> one(700, 90, true);
+  for (bool const waits : {true, false}) {
+    auto const row = tandem::tests::early_row(tandem::dtype_of<T>, waits);
+    CAPTURE(row.name);
+    auto const wanted = one.run({&row}, 9, stream.get(), true);
+    CHECK(same_bits(one.run({&row}, 9, stream.get(), false), wanted) == waits);
+  }
+}
 
 TEST_CASE_TEMPLATE("a captured call replays on other contents with a plain call's bits", T, float, double) {
   if (!has_gpu()) return;

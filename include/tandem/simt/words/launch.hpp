@@ -42,10 +42,16 @@ void launch(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t dynamic_byt
   simt::run_grid(all);
 }
 
-/// On a device a kernel so launched may begin while the one before it ends. Here kernels run one after the other.
+/// On a device kernels so launched may begin while the one before them ends, or go on beside it. Here kernels run one
+/// after the other.
 template <class... P>
 void launch_after(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t dynamic_bytes, CUstream_st* stream,
                   typename std::type_identity<P>::type... arguments) {
+  launch(kernel, grid, block, dynamic_bytes, stream, arguments...);
+}
+template <class... P>
+void launch_beside(void (*kernel)(P...), dim3 grid, dim3 block, std::size_t dynamic_bytes, CUstream_st* stream,
+                   typename std::type_identity<P>::type... arguments) {
   launch(kernel, grid, block, dynamic_bytes, stream, arguments...);
 }
 inline void wait_for_kernel_before() {}
