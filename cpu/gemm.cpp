@@ -192,12 +192,13 @@ std::int64_t enough_rows(microkernel<T> const& kernel, int width) {
 }
 
 /// One or two columns behind the last whole vector of a row of C, which would take as long as a vector of them: enough
-/// dot products along A's rows to be worth their beginning and end.
+/// dot products along A's rows, or of a transposed A enough to go along its columns, to be worth their beginning and
+/// end.
 template <class T>
 std::int64_t columns_left(microkernel<T> const& kernel, problem const& p) {
   constexpr std::int64_t few = 2, long_k = 32, many_rows = 16;
   std::int64_t const left = p.n & (kernel.lanes - 1);  // lanes are a power of two
-  return left <= few && p.n > kernel.lanes && !p.trans_a && p.k >= long_k && p.m >= many_rows ? left : 0;
+  return left <= few && p.n > kernel.lanes && p.k >= long_k && p.m >= many_rows ? left : 0;
 }
 
 template <class T>
@@ -205,6 +206,11 @@ template <class T>
   constexpr std::int64_t most_packed = 2 * 128;
   T packed_b[most_packed];  // (columns, k)
   auto const* b = static_cast<T const*>(p.b) + (p.n - left) * (p.trans_b ? p.ldb : 1);
+  if (p.trans_a) {
+    operands<T> columns(p);
+    columns.n = left, columns.b = b, columns.c += p.n - left;
+    return multiply_narrow(kernel, columns, 1);
+  }
   std::int64_t b_col = p.ldb;
   if (!p.trans_b) {
     for (std::int64_t q = 0; q < p.k; ++q)

@@ -1,5 +1,6 @@
 // Where C has a few columns, most lanes of a vector along its rows are idle; where A is transposed its columns lie
-// together, and vectors go along them: C's transpose is computed, some columns of it at a time, and written turned.
+// together, and vectors go along them: C's transpose is computed, some columns of it at a time, and written turned. So
+// is a small C of any width where B is transposed, too, if turning C takes less time than copying B would.
 //
 // An A that stays in L2 is passed over by register tiles, each with all of k. A larger one, or few terms, by panels of
 // a few terms, each of whose rows is a stream, which the hardware follows by itself; a term is rounded once in each
@@ -15,7 +16,7 @@
 namespace tandem::cpu {
 namespace {
 
-constexpr std::int64_t most_sums_bytes = 16 << 10;  // beside what passes, in L1
+constexpr std::int64_t most_sums_bytes = 24 << 10;  // beside what passes, in L1
 
 template <class T>
 bool stays_in_l2(operands<T> const& o) {
@@ -27,13 +28,13 @@ template <class T>
 void sum_in_tiles(microkernel<T> const& kernel, operands<T> const& o, std::int64_t i, std::int64_t cols, T* sums,
                   std::int64_t apart) {
   row_tiles const heights(o.n, kernel.rows[static_cast<std::size_t>(kernel.widest)]);
-  std::int64_t const step = kernel.elements(kernel.widest);
-  for (std::int64_t j = 0; j < cols; j += step) {
+  row_tiles const widths(quotient(cols + kernel.lanes - 1, kernel.lanes), kernel.widest);
+  for (std::int64_t t = 0, j = 0; t < widths.count; j += widths.size(t++) * kernel.lanes) {
     tile_work<T> w;
     w.k = o.k;
     w.a = o.b, w.a_row = o.b_col, w.a_col = o.b_row;
     w.b = o.a + i + j, w.b_row = o.a_col;
-    w.cols = std::min(step, cols - j);
+    w.cols = std::min(widths.size(t) * kernel.lanes, cols - j);
     w.c = sums + j, w.ldc = apart;
     for (std::int64_t r = 0; r < heights.count; ++r) {
       kernel.tile(source::in_place, kernel.width_of(w.cols), heights.size(r))(w);
@@ -73,15 +74,32 @@ void multiply_rows(microkernel<T> const& kernel, operands<T> const& o, span_of r
   }
 }
 
+/// Of a small product a transposed B would be copied: whether to turn C takes less time, with the multiplication of
+/// vectors along A's rows, than that with vectors along C's. In steps of two vectors.
+template <class T>
+bool is_faster_turned(microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr std::int64_t terms = 16;
+  constexpr double of_element = sizeof(T) / 6.0;  // turned or copied
+  if (o.b_col == 1 || o.k < terms || o.m < kernel.lanes) return false;
+  auto const vectors = [&](std::int64_t edge) { return quotient(edge + kernel.lanes - 1, kernel.lanes); };
+  std::int64_t const tile = std::min<std::int64_t>(vectors(o.m), kernel.widest) * kernel.lanes;
+  if (o.n * tile * static_cast<std::int64_t>(sizeof(T)) > most_sums_bytes) return false;
+  auto const turned = static_cast<double>(vectors(o.m) * o.n * o.k),
+             along = static_cast<double>(vectors(o.n) * o.m * o.k);
+  return turned + of_element * static_cast<double>(o.m * o.n) <= along + of_element * static_cast<double>(o.k * o.n);
+}
+
 }  // namespace
 
 template <class T>
 bool suits_narrow(microkernel<T> const& kernel, operands<T> const& o) {
-  if (o.a_row != 1 || o.m < o.n) return false;
+  constexpr std::int64_t small = 80 * 80 * 80;
+  if (o.a_row != 1) return false;
+  if (o.m * o.n * o.k <= small && is_faster_turned(kernel, o)) return true;
+  if (o.m < o.n) return false;
   std::int64_t const quarters = 4 * o.n, vector = kernel.lanes;
   if (!stays_in_l2(o)) return quarters <= 3 * vector;
   // Beyond a small product's, whose A tiles read where it lies, A would be copied.
-  constexpr std::int64_t small = 80 * 80 * 80;
   if (o.m * o.n * o.k > small) return quarters <= 8 * vector;
   return quarters <= 3 * vector || (quarters > 4 * vector && quarters <= 6 * vector);
 }

@@ -23,6 +23,8 @@ constexpr parameter all_parameters[] = {
     {"along_k_b", &row_model::along_k_b, 0.3, 6},
     {"unaligned_a", &row_model::unaligned_a, 0.5, 6},
     {"unaligned_b", &row_model::unaligned_b, 0.5, 6},
+    {"both_a", &row_model::both_a, 0.5, 2},
+    {"both_b", &row_model::both_b, 0.5, 2},
     {"write", &row_model::write, 0, 10},
     {"unaligned_c", &row_model::unaligned_c, 0, 30},
     {"near", &row_model::near, 0.02, 4},
@@ -51,7 +53,9 @@ double rounded_up(double x) {
 // How many tiles, of whose edge this is the inverse, cover an extent of at least 1.
 double tiles(double extent, double per_edge) { return whole((extent - 0.5) * per_edge) + 1; }
 
-std::array<double, 4> factors(double along_k, double unaligned) { return {1, unaligned, along_k, along_k * unaligned}; }
+std::array<double, 4> factors(double along_k, double unaligned, double both) {
+  return {1, unaligned, along_k, along_k * unaligned * both};
+}
 
 }  // namespace
 
@@ -74,8 +78,8 @@ estimator::estimator(gemm_row const& row, row_model const& m)
       per_bk_(1 / bk_),
       per_strip_step_(1 / (0.5 * peak_rate(row.dtype))),
       per_step_(row.tiling.bm * double(row.tiling.bn) / (peak_rate(row.dtype) * m.rate)),
-      a_(factors(m.along_k_a, m.unaligned_a)),
-      b_(factors(m.along_k_b, m.unaligned_b)),
+      a_(factors(m.along_k_a, m.unaligned_a, m.both_a)),
+      b_(factors(m.along_k_b, m.unaligned_b, m.both_b)),
       per_near_byte_(1 / (near_rate * m.near)),
       per_far_byte_(1 / (far_rate * m.far)) {}
 

@@ -28,6 +28,8 @@ struct row_model {
   double along_k_b = 1;    ///< likewise B
   double unaligned_a = 1;  ///< where 16-byte copies cannot read A
   double unaligned_b = 1;  ///< likewise B
+  double both_a = 1;       ///< one more where both hold for A
+  double both_b = 1;       ///< likewise B
   double write = 0;        ///< of C's bytes at `far_rate`, how much is not hidden behind the rest
   double unaligned_c = 1;  ///< the same where 16-byte stores cannot write C
   double near = 1;         ///< rate of what a call leaves in the L2 cache for itself, as a share of `near_rate`

@@ -20,7 +20,7 @@
 namespace tandem::gpu {
 namespace {
 
-constexpr int format_number = 3;
+constexpr int format_number = 4;
 
 nlohmann::ordered_json to_json(row_model const& m) {
   nlohmann::ordered_json j;
