@@ -100,11 +100,13 @@ void turn(T const* HWY_RESTRICT src, std::int64_t stride, std::int64_t rows, std
 
 // Whole panels whose width is contiguous in the source. 1 KiB of each of its rows goes to panels side by side: with
 // less, pages of 4 KiB are come back to often; with a whole row, the panels' lines, which may be a power of two apart,
-// evict each other from L1.
+// evict each other from L1. The rows to come are too far apart for hardware to see, or so short that it does not look
+// far enough for DRAM.
 template <class T, int W>
 void pack_contiguous(T const* HWY_RESTRICT src, std::int64_t stride_d, std::int64_t width, std::int64_t depth,
                      T* HWY_RESTRICT out) {
-  constexpr int ahead = 4, line = 64 / sizeof(T);  // the rows to come are too far apart for hardware to see
+  constexpr std::int64_t line = 64 / sizeof(T), rows_ahead = 4, elements_ahead = 8192 / sizeof(T);
+  std::int64_t const ahead = rows_ahead * stride_d < elements_ahead ? elements_ahead / stride_d : rows_ahead;
   constexpr std::int64_t stretch = W * sizeof(T) >= 1024 ? W : 1024 / (W * sizeof(T)) * W;
   for (std::int64_t w0 = 0; w0 < width; w0 += stretch) {
     std::int64_t const w1 = width - w0 < stretch ? width : w0 + stretch;

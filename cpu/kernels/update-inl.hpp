@@ -115,6 +115,28 @@ HWY_INLINE void update_columns(tile_work<T> const& w, std::int64_t rows) {
   }
 }
 
+// Rows of C that are more than half a vector, by masks: half the work of two half vectors, where C is not read, whose
+// next row's load would wait for the masked store.
+template <class T, int P, ending E>
+HWY_INLINE void update_part_of_vector(tile_work<T> const& w, std::int64_t rows) {
+  using D = hn::ScalableTag<T>;
+  D const d;
+  T const* HWY_RESTRICT a = w.a;
+  T* HWY_RESTRICT c = w.c;
+  std::int64_t const a_row = w.a_row, a_col = w.a_col, ldc = w.ldc;
+  first_lanes<D> const there(static_cast<std::size_t>(w.cols));
+  auto const alpha = hn::Set(d, w.alpha), none = hn::Zero(d);
+  hn::Vec<D> of_b[P];
+  HWY_UNROLL(8)
+  for (int p = 0; p < P; ++p) of_b[p] = there.load(w.b + p * w.b_row);
+  for (std::int64_t i = 0; i < rows; ++i, a += a_row, c += ldc) {
+    hn::Vec<D> of_a[P];
+    HWY_UNROLL(8)
+    for (int p = 0; p < P; ++p) of_a[p] = hn::Set(d, a[p * a_col]);
+    there.store(updated<D, P, E>(of_a, of_b, alpha, none, none), c);
+  }
+}
+
 // By the largest vectors that a row of C fills: N elements or fewer.
 template <class T, int N, int P, ending E>
 HWY_INLINE void update_columns_of(tile_work<T> const& w, std::int64_t rows) {
@@ -128,8 +150,11 @@ HWY_INLINE void update_columns_of(tile_work<T> const& w, std::int64_t rows) {
 // At most two vectors of each row of C.
 template <class T, int P>
 HWY_NOINLINE void update_down(tile_work<T> const& w, std::int64_t rows) {
-  constexpr int N = lanes<T>;
+  constexpr int N = lanes<T>, many_rows = 32;  // by which the first masked store has come to rest
   auto const how = ending_of(w);
+  if (has_mask_registers && how != ending::added && w.cols < N && 2 * w.cols > N && rows >= many_rows)
+    return how == ending::plain ? update_part_of_vector<T, P, ending::plain>(w, rows)
+                                : update_part_of_vector<T, P, ending::scaled>(w, rows);
   if (how == ending::plain) return update_columns_of<T, N, P, ending::plain>(w, rows);
   if (how == ending::scaled) return update_columns_of<T, N, P, ending::scaled>(w, rows);
   update_columns_of<T, N, P, ending::added>(w, rows);

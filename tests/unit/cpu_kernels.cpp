@@ -207,8 +207,14 @@ TEST_CASE("a few terms, along C's rows and down them, with B as it lies and turn
     for (std::int64_t k = 1; k <= 9; ++k)
       for (bool trans_a : {false, true})
         for (bool trans_b : {false, true})
-          for (auto const& [m, n] :
-               {std::pair<std::int64_t, std::int64_t>{205, 3}, {150, 31}, {3, 300}, {1, 203}, {70, 61}, {15, 601}}) {
+          for (auto const& [m, n] : {std::pair<std::int64_t, std::int64_t>{205, 3},
+                                     {150, 31},
+                                     {60, 11},
+                                     {60, 7},
+                                     {3, 300},
+                                     {1, 203},
+                                     {70, 61},
+                                     {15, 601}}) {
             INFO(m, "x", n, "x", k, " ", trans_a, trans_b);
             CHECK(errors(row, {m, n, k}, {trans_a, trans_b}) == 0);
             CHECK(errors(row, {m, n, k}, {trans_a, trans_b, 2, 0, 1, false}) == 0);
