@@ -226,12 +226,12 @@ template <class T>
   kernel.dots(w, p.m, left);
 }
 
-// Wide and low tiles: what is loaded of A is used for more columns. Their widths differ by one vector at most.
+// Wide and low tiles: what is loaded of A is used for more columns. Their widths differ by one vector at most. `left`:
+// columns that are left over.
 template <class T>
-void multiply_tiles(microkernel<T> const& kernel, problem const& p) {
+void multiply_tiles(microkernel<T> const& kernel, problem const& p, std::int64_t left) {
   constexpr std::int64_t most_packed = 128 * 32;
   alignas(64) T packed_b[most_packed];  // (k, columns of a tile)
-  auto const left = columns_left(kernel, p);
   if (left > 0) multiply_columns_left(kernel, p, left);
   std::int64_t const n = p.n - left;
   auto w = tile_in_place<T>(p);
@@ -261,6 +261,32 @@ void multiply_tiles(microkernel<T> const& kernel, problem const& p) {
   }
 }
 
+/// The same by several threads, each with some rows: an element's terms are added in one order, whatever tile has it.
+template <class T>
+[[gnu::noinline]] void multiply_tiles_of_rows(microkernel<T> const& kernel, problem const& p, int threads) {
+  auto const left = columns_left(kernel, p);
+  auto const parts = static_cast<int>(std::min<std::int64_t>(threads, p.m));
+  run_team(parts, [&](int part) {
+    auto const rows = share(p.m, part, parts, 1);
+    auto q = p;
+    q.m = rows.size();
+    q.a = static_cast<T const*>(p.a) + rows.first * (p.trans_a ? 1 : p.lda);
+    q.c = static_cast<T*>(p.c) + rows.first * p.ldc;
+    multiply_tiles(kernel, q, left);
+  });
+}
+
+/// Threads for a small product, one for as much work as this. Nobody is woken for it, which takes longer than all of
+/// it: threads take part where one product follows the other.
+template <class T>
+int threads_of_small(problem const& p, execution const& e) {
+  constexpr std::int64_t worth_a_thread = 1 << 20;  // multiply-adds times bytes of an element
+  std::int64_t const work = p.m * p.n * p.k * static_cast<std::int64_t>(sizeof(T));
+  if (work < worth_a_thread) return 1;
+  int const threads = std::min(offered_threads(e), static_cast<int>(1 + work / worth_a_thread));
+  return threads > 1 && is_team_wanted_often() ? threads : 1;
+}
+
 /// A and B lie along k, and there are few of the one beside the other's terms.
 bool is_dots_in_place(problem const& p) {
   constexpr std::int64_t least = 24, terms = 8;  // that pay for adding up a sum's lanes
@@ -282,21 +308,23 @@ template <class T>
 
 /// A small product that is not one tile. The other ways need some length before they are worth their beginning.
 template <class T>
-void multiply_several(microkernel<T> const& kernel, problem const& p) {
+void multiply_several(microkernel<T> const& kernel, problem const& p, execution const& e) {
   constexpr std::int64_t few_products = 1024, long_edge = 128, many = 4096, many_products = 2000;
   if (is_dots_in_place(p)) return multiply_dots_in_place(kernel, p);
-  if (p.m * p.n * p.k <= few_products && p.n <= long_edge) return multiply_tiles(kernel, p);
+  if (p.m * p.n * p.k <= few_products && p.n <= long_edge) return multiply_tiles(kernel, p, columns_left(kernel, p));
   operands<T> const o(p);
+  int const threads = threads_of_small<T>(p, e);
   bool const is_long = p.m >= long_edge || p.n >= long_edge || p.m * p.n >= many;
   if ((is_long && suits_few_terms(kernel, o)) || streams_rows(o)) return multiply_few_terms(kernel, o, 1);
-  if (p.m * p.n * p.k >= many_products && suits_dots(kernel, o)) return multiply_dots(kernel, o, 1);
-  if (suits_narrow(kernel, o)) return multiply_narrow(kernel, o, 1);
-  multiply_tiles(kernel, p);
+  if (p.m * p.n * p.k >= many_products && suits_dots(kernel, o)) return multiply_dots(kernel, o, threads);
+  if (suits_narrow(kernel, o)) return multiply_narrow(kernel, o, threads);
+  if (threads > 1) return multiply_tiles_of_rows(kernel, p, threads);
+  multiply_tiles(kernel, p, columns_left(kernel, p));
 }
 
 template <class T>
-void multiply_small(microkernel<T> const& kernel, problem const& p) {
-  if (!is_one_tile(kernel, p)) return multiply_several(kernel, p);
+void multiply_small(microkernel<T> const& kernel, problem const& p, execution const& e) {
+  if (!is_one_tile(kernel, p)) return multiply_several(kernel, p, e);
   auto w = tile_in_place<T>(p);
   w.cols = p.n;
   kernel.tile(source::in_place, kernel.width_of(p.n), p.m)(w);
@@ -317,7 +345,7 @@ template <class T>
 template <class T>
 [[gnu::noinline]] void multiply_turned(microkernel<T> const& kernel, problem const& p, execution const& e) {
   auto const row = as_row(p);
-  if (is_small(row)) return multiply_small(kernel, row);
+  if (is_small(row)) return multiply_small(kernel, row, e);
   multiply_large(kernel, path::chosen, row, e);
 }
 
@@ -333,7 +361,7 @@ template <class T>
 void gemm(microkernel<T> const& kernel, path way, problem const& p, execution const& e) {
   if (way == path::chosen) {
     if (is_row_turned(p)) return multiply_turned(kernel, p, e);
-    if (is_small(p)) return multiply_small(kernel, p);
+    if (is_small(p)) return multiply_small(kernel, p, e);
   }
   multiply_large(kernel, way, p, e);
 }
@@ -363,7 +391,7 @@ struct prepared_tiles {
     auto const& s = *static_cast<prepared_tiles const*>(state);
     auto p = s.p;
     p.a = a, p.b = b, p.c = c;
-    multiply_several(s.kernel, p);
+    multiply_several(s.kernel, p, {.threads = 1});
   }
 };
 

@@ -13,6 +13,7 @@
 #include <memory>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "hwy/cache_control.h"
@@ -88,7 +89,14 @@ class team {
     for (int left; (left = busy_.load(std::memory_order_acquire)) != 0;) wait_while(busy_, left);
   }
 
+  bool is_wanted_often() {
+    auto const now = clock::now();
+    return now - std::exchange(last_wanted_, now) < watch_time;
+  }
+
  private:
+  using clock = std::chrono::steady_clock;
+
   enum class order { none, work, stop };
 
   struct worker {
@@ -144,6 +152,7 @@ class team {
   void* context_ = nullptr;
   int processor_ = -1;         // the caller's
   std::atomic<int> busy_ = 0;  // workers that have not finished
+  clock::time_point last_wanted_ = {};
 };
 
 /// The calling thread's team. A forked child has the object but not its threads: it leaves it and makes another.
@@ -169,6 +178,8 @@ int offered_threads(execution const& e) {
   if (omp_in_parallel()) return 1;
   return std::clamp(e.threads > 0 ? e.threads : omp_get_max_threads(), 1, most_threads);
 }
+
+bool is_team_wanted_often() { return thread_team().is_wanted_often(); }
 
 void run_team(int parts, void (*work)(void*, int), void* context) { thread_team().run(parts, work, context); }
 

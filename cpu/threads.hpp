@@ -17,6 +17,9 @@ namespace tandem::cpu {
 /// already.
 int offered_threads(execution const& e);
 
+/// Whether this thread asked this so short a time ago that a team which it then had is still awake.
+bool is_team_wanted_often();
+
 /// `work(context, part)` for each of 0 <= part < parts, the caller's own thread taking part 0, each of the others a
 /// thread of its own as far as the system grants them. Returns when all are done.
 void run_team(int parts, void (*work)(void* context, int part), void* context);

@@ -298,7 +298,11 @@ TEST_CASE("the bits do not depend on the number of threads") {
                            {900, 700, 3},
                            {7, 60000, 2},
                            {30000, 17, 5},
-                           {100, 500, 700}}) {
+                           {100, 500, 700},
+                           {64, 65, 67},
+                           {80, 78, 79},
+                           {19, 239, 44},
+                           {127, 33, 120}}) {
       INFO(s.m, "x", s.n, "x", s.k);
       auto const same = [&]<class T>(T) {
         for (bool trans : {false, true}) {
@@ -317,6 +321,46 @@ TEST_CASE("the bits do not depend on the number of threads") {
       else
         same(double());
     }
+  });
+}
+
+// Threads take part in a small product only where it follows another.
+TEST_CASE("small products one after the other have the same bits on any number of threads") {
+  for_each_gemm([](tandem::kernel const& row) {
+    auto const same = [&]<class T>(T) {
+      for (shape const& s : {shape{64, 65, 67}, {20, 105, 120}, {80, 78, 79}, {5, 130, 120}, {127, 33, 120}})
+        for (bool const trans_a : {false, true})
+          for (bool const trans_b : {false, true}) {
+            INFO(s.m, "x", s.n, "x", s.k, " ", trans_a, trans_b);
+            std::mt19937 engine(7);
+            std::normal_distribution<double> real;
+            auto const random = [&](std::int64_t size) {
+              std::vector<T> x(static_cast<std::size_t>(size));
+              for (auto& value : x) value = static_cast<T>(real(engine));
+              return x;
+            };
+            auto const a = random(s.m * s.k), b = random(s.k * s.n);
+            std::vector<T> c(static_cast<std::size_t>(s.m * s.n));
+            problem p{.dtype = tandem::dtype_of<T>, .m = s.m, .n = s.n, .k = s.k};
+            p.a = a.data(), p.lda = trans_a ? s.m : s.k, p.trans_a = trans_a;
+            p.b = b.data(), p.ldb = trans_b ? s.k : s.n, p.trans_b = trans_b;
+            p.c = c.data(), p.ldc = s.n;
+            if (row.refuses && !row.refuses(p).empty()) continue;
+            row.run(p, {.threads = 1});
+            auto const wanted = c;
+            for (int threads : {2, 3}) {
+              for (int call = 0; call < 4; ++call) {
+                std::ranges::fill(c, T(0));
+                row.run(p, {.threads = threads});
+                CHECK(std::memcmp(c.data(), wanted.data(), c.size() * sizeof(T)) == 0);
+              }
+            }
+          }
+    };
+    if (row.dtype == dtype::f32)
+      same(float());
+    else
+      same(double());
   });
 }
 
