@@ -84,8 +84,13 @@ class team {
     // A worker that was woken on this processor leaves it as soon as it gets it.
     if (helpers > 0 && !have_begun(helpers)) std::this_thread::yield();
     work(context, 0);
-    // The parts of threads that the system refused.
+    // The parts of threads that the system refused, and of those that have not got a processor yet.
     for (int part = helpers + 1; part < parts; ++part) work(context, part);
+    for (int i = 0; i < helpers; ++i)
+      if (workers_[static_cast<std::size_t>(i)]->takes_order()) {
+        work(context, i + 1);
+        busy_.fetch_sub(1, std::memory_order_relaxed);
+      }
     for (int left; (left = busy_.load(std::memory_order_acquire)) != 0;) wait_while(busy_, left);
   }
 
@@ -103,6 +108,11 @@ class team {
     void tell(order what) {
       told.store(static_cast<int>(what), std::memory_order_release);
       told.notify_one();
+    }
+    /// Whether there was an order to work, which nobody else has from then on.
+    bool takes_order() {
+      int expected = static_cast<int>(order::work);
+      return told.compare_exchange_strong(expected, static_cast<int>(order::none), std::memory_order_acq_rel);
     }
     bool has_begun() const { return told.load(std::memory_order_relaxed) == static_cast<int>(order::none); }
     alignas(64) std::atomic<int> told = static_cast<int>(order::none);  // a cache line of its own
@@ -140,7 +150,7 @@ class team {
     for (;;) {
       wait_while(self->told, static_cast<int>(order::none));
       if (self->told.load(std::memory_order_acquire) == static_cast<int>(order::stop)) return;
-      self->told.store(static_cast<int>(order::none), std::memory_order_relaxed);
+      if (!self->takes_order()) continue;  // the caller has done it
       leave_processor(processor_);
       work_(context_, part);
       if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) busy_.notify_one();
