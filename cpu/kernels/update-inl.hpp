@@ -150,11 +150,14 @@ HWY_INLINE void update_columns_of(tile_work<T> const& w, std::int64_t rows) {
 // At most two vectors of each row of C.
 template <class T, int P>
 HWY_NOINLINE void update_down(tile_work<T> const& w, std::int64_t rows) {
-  constexpr int N = lanes<T>, many_rows = 32;  // by which the first masked store has come to rest
+  constexpr int N = lanes<T>;
   auto const how = ending_of(w);
-  if (has_mask_registers && how != ending::added && w.cols < N && 2 * w.cols > N && rows >= many_rows)
-    return how == ending::plain ? update_part_of_vector<T, P, ending::plain>(w, rows)
-                                : update_part_of_vector<T, P, ending::scaled>(w, rows);
+  if constexpr (has_mask_registers) {
+    constexpr int many_rows = 32;  // by which the first masked store has come to rest
+    if (how != ending::added && w.cols < N && 2 * w.cols > N && rows >= many_rows)
+      return how == ending::plain ? update_part_of_vector<T, P, ending::plain>(w, rows)
+                                  : update_part_of_vector<T, P, ending::scaled>(w, rows);
+  }
   if (how == ending::plain) return update_columns_of<T, N, P, ending::plain>(w, rows);
   if (how == ending::scaled) return update_columns_of<T, N, P, ending::scaled>(w, rows);
   update_columns_of<T, N, P, ending::added>(w, rows);
