@@ -2,6 +2,7 @@
 #include "gpu/describe.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include <fmt/format.h>
@@ -73,9 +74,10 @@ std::vector<kernel> describe(row_table const& table, row_runner const& runner) {
     k.refuses = [row](problem const& p) { return refusal(*row, p); };
     k.plan = [row](problem const& p) { return plan_of(*row, p); };
     if (runner.models != nullptr)
-      k.cost = [at = static_cast<std::size_t>(row - table.gemm), models = runner.models,
-                multiprocessors = runner.multiprocessors](problem const& p) {
-        return models().cost(at, p, multiprocessors());
+      k.cost = [row, at = static_cast<std::size_t>(row - table.gemm), models = runner.models,
+                multiprocessors = runner.multiprocessors, code_version = runner.code_version](problem const& p) {
+        bool const runs = code_version == nullptr || row->least_code <= code_version();
+        return runs ? models().cost(at, p, multiprocessors()) : std::numeric_limits<double>::infinity();
       };
     kernels.push_back(std::move(k));
   }

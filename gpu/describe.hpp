@@ -18,6 +18,9 @@ struct row_runner {
   double flop_budget;  ///< the most that a row gets
   std::function<void(gemm_row const&, problem const&, execution const&)> run;
   std::function<void(axpy_row const&, axpy_problem const&, execution const&)> run_axpy;
+  /// The compute capability, as 90, whose code the device runs: a row that needs a later one's has no finite cost.
+  /// Unset: any row's.
+  int (*code_version)() = nullptr;
   /// How many multiprocessors the rows' costs are for.
   int (*multiprocessors)() = nullptr;
   /// What these costs are estimated by, infinite for a row without a model. Unset: the rows have no cost.

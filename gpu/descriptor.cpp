@@ -2,6 +2,9 @@
 // is known that they lie where their views say.
 #include "gpu/descriptor.hpp"
 
+#include <fmt/format.h>
+#include <tandem/error.hpp>
+
 #include "gpu/describe.hpp"
 #include "gpu/runtime/device.hpp"
 #include "gpu/runtime/operands.hpp"
@@ -10,7 +13,17 @@
 namespace tandem::gpu {
 namespace {
 
+// Not by kernel::refuses: to ask the device takes CUDA, which a process that only plans does without.
+void require_code(gemm_row const& row) {
+  if (row.least_code == 0 || !unavailable().empty()) return;
+  if (int const code = code_version(); code < row.least_code)
+    throw error(errc::unsupported,
+                fmt::format("{}: needs code for compute capability {}.{}; the device runs that for {}.{}",
+                            row_name(row), row.least_code / 10, row.least_code % 10, code / 10, code % 10));
+}
+
 void run(gemm_row const& row, problem const& p, execution const& how) {
+  require_code(row);
   if (p.memory == memory::host) return run_staged(p, how.stream, row.launch);
   check_operands(p, how.stream);
   row.launch(p, how.stream);
@@ -39,6 +52,7 @@ backend_descriptor const& descriptor() {
                                                                         .flop_budget = 1e12,
                                                                         .run = run,
                                                                         .run_axpy = run_axpy,
+                                                                        .code_version = code_version,
                                                                         .multiprocessors = multiprocessors,
                                                                         .models = device_models})};
   return d;

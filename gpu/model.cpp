@@ -9,7 +9,7 @@ namespace tandem::gpu {
 namespace {
 
 constexpr parameter all_parameters[] = {
-    {"rate", &row_model::rate, 0.001, 1.2},
+    {"rate", &row_model::rate, 0.001, 2.4},
     {"alone", &row_model::alone, 0.05, 1},
     {"blocks", &row_model::blocks, 1, 16},
     {"tail", &row_model::tail, 0, 1},

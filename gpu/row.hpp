@@ -44,9 +44,10 @@ struct gemm_row {
   void (*launch)(problem const&, CUstream_st*);
   /// Unset: by its tiling alone.
   gpu::k_cut (*cut_k)(problem const&) = nullptr;
-  std::int64_t most_elements = 0;                           ///< that A or B may span, gaps included; 0: any
-  std::int64_t most_k = 0;                                  ///< steps of k; 0: any
-  bool one_line = false;                                    ///< C must be one row or one column
+  std::int64_t most_elements = 0;  ///< that A or B may span, gaps included; 0: any
+  std::int64_t most_k = 0;         ///< steps of k; 0: any
+  bool one_line = false;           ///< C must be one row or one column
+  int least_code = 0;              ///< the compute capability, as 90, from which on code has what the row needs; 0: any
   gpu::operand_copies (*copies)(problem const&) = nullptr;  ///< unset: none
   /// What of C the row's tiles cover; strips beside and below it go to kernels for thin products. Unset: all.
   gpu::c_extent (*inside)(problem const&) = nullptr;

@@ -19,6 +19,7 @@
 #include "gpu/kernels/smem_tile.cuh"
 #include "gpu/kernels/split_k.cuh"
 #include "gpu/kernels/stream_k.cuh"
+#include "gpu/kernels/tensor_core.cuh"
 #include "gpu/kernels/thread_tile.cuh"
 #include "gpu/kernels/vector_load.cuh"
 #include "gpu/kernels/warp_tile.cuh"
@@ -57,23 +58,23 @@ constexpr gpu::gemm_row maxas_row(char const* technique, void (*launch)(problem 
   return row;
 }
 
+/// A row of one of the techniques over persistent_block.
 template <class Tiling>
-constexpr gpu::gemm_row persistent_row() {
+constexpr gpu::gemm_row row_of_block(char const* technique) {
   gpu::gemm_row row = {
-      "persistent",
+      technique,
       dtype_of<typename Tiling::element>,
       {Tiling::bm, Tiling::bn, Tiling::bk, Tiling::wm, Tiling::wn, Tiling::tm, Tiling::tn, Tiling::groups},
       1e12,
       launch_persistent<Tiling>};
   row.cut_k = cut_persistent<Tiling>;
-  row.copies = copies_of_persistent<Tiling>;
+  row.copies = Tiling::copies;
+  row.least_code = Tiling::least_code;
   return row;
 }
-
 template <class Tiling>
 constexpr gpu::gemm_row peeled_row() {
-  auto row = persistent_row<Tiling>();
-  row.technique = "peeled";
+  auto row = row_of_block<Tiling>("peeled");
   row.launch = launch_peeled<Tiling>;
   row.cut_k = cut_peeled<Tiling>;
   row.copies = copies_of_peeled<Tiling>;
@@ -184,22 +185,30 @@ inline constexpr gpu::gemm_row gemm_rows[] = {
     small_row<block_tiling<float,  16, 16, 64,     2, 4,  8, 4, 2>>(),
     small_row<block_tiling<float,  32, 32, 32,     4, 4,  4, 4, 2>>(),
     small_row<block_tiling<double, 16, 16, 32,     2, 2,  4, 4, 2>>(),
-    // Of a persistent_tiling:          warps  bk  thread  stages, blocks on a multiprocessor, groups
-    persistent_row<persistent_tiling<float,  4, 2,  8,  8, 16,  6, 1>>(),
-    persistent_row<persistent_tiling<float,  2, 2,  8,  16, 8,  4, 2>>(),
-    persistent_row<persistent_tiling<float,  1, 2,  8,  16, 8,  5, 4>>(),
-    persistent_row<persistent_tiling<float,  4, 1,  16, 8, 16,  4, 1, 2>>(),
-    persistent_row<persistent_tiling<float,  1, 2,  32, 16, 8,  4, 1, 4>>(),
-    persistent_row<persistent_tiling<float,  2, 1,  16, 8, 16,  4, 2, 2>>(),
-    persistent_row<persistent_tiling<float,  1, 1,  64, 16, 8,  3, 1, 8>>(),
-    persistent_row<persistent_tiling<float,  1, 1,  32, 8, 16,  4, 2, 4>>(),
-    persistent_row<persistent_tiling<double, 4, 2,  8,  8, 8,   4, 1>>(),
-    persistent_row<persistent_tiling<double, 2, 1,  32, 8, 8,   3, 1, 4>>(),
+    // Of a persistent_tiling:                        warps  bk  thread  stages, blocks on a multiprocessor, groups
+    row_of_block<persistent_tiling<float,  4, 2,  8,  8, 16,  6, 1>>("persistent"),
+    row_of_block<persistent_tiling<float,  2, 2,  8,  16, 8,  4, 2>>("persistent"),
+    row_of_block<persistent_tiling<float,  1, 2,  8,  16, 8,  5, 4>>("persistent"),
+    row_of_block<persistent_tiling<float,  4, 1,  16, 8, 16,  4, 1, 2>>("persistent"),
+    row_of_block<persistent_tiling<float,  1, 2,  32, 16, 8,  4, 1, 4>>("persistent"),
+    row_of_block<persistent_tiling<float,  2, 1,  16, 8, 16,  4, 2, 2>>("persistent"),
+    row_of_block<persistent_tiling<float,  1, 1,  64, 16, 8,  3, 1, 8>>("persistent"),
+    row_of_block<persistent_tiling<float,  1, 1,  32, 8, 16,  4, 2, 4>>("persistent"),
+    row_of_block<persistent_tiling<double, 4, 2,  8,  8, 8,   4, 1>>("persistent"),
+    row_of_block<persistent_tiling<double, 2, 1,  32, 8, 8,   3, 1, 4>>("persistent"),
+    // Of a tensor_tiling:         warps  warp    bk  stages, blocks on a multiprocessor, groups
+    row_of_block<tensor_tiling<double, 2, 4,  64, 32,  16,  4, 1>>("tensor_core"),
+    row_of_block<tensor_tiling<double, 2, 2,  32, 32,  16,  4, 3>>("tensor_core"),
+    row_of_block<tensor_tiling<double, 2, 2,  32, 32,  32,  4, 1, 2>>("tensor_core"),
+    row_of_block<tensor_tiling<double, 1, 4,  32, 32,  16,  4, 2>>("tensor_core"),
+    row_of_block<tensor_tiling<double, 4, 1,  32, 32,  16,  4, 2>>("tensor_core"),
+    row_of_block<tensor_tiling<double, 1, 1,  32, 32,  64,  3, 2, 4>>("tensor_core"),
     peeled_row<persistent_tiling<float,  4, 2,  8,  8, 16,  6, 1>>(),
     peeled_row<persistent_tiling<float,  1, 2,  8,  16, 8,  5, 4>>(),
     peeled_row<persistent_tiling<float,  1, 2,  32, 16, 8,  4, 1, 4>>(),
     peeled_row<persistent_tiling<float,  2, 1,  16, 8, 16,  4, 2, 2>>(),
     peeled_row<persistent_tiling<double, 4, 2,  8,  8, 8,   4, 1>>(),
+    peeled_row<tensor_tiling<double, 2, 4,  64, 32,  16,  4, 1>>(),
 };
 
 inline constexpr gpu::axpy_row axpy_rows[] = {

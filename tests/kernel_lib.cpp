@@ -163,8 +163,9 @@ TEST_CASE("functions on device pointers: a workspace that streams share is a fac
 
 TEST_CASE("the GPU's rows keep what they promise to several callers with streams of their own") {
   if (!tests::has_backend(backend::gpu)) return;
-  for (auto const* name : {"thread_tile", "split_k", "stream_k", "persistent", "peeled", "maxas_64"}) {
-    auto const r = run_tandem("check --level quick --rungs L8 --dtype f32 --kernels 'gpu." + std::string(name) + ".*'");
+  for (auto const* name : {"thread_tile.f32", "split_k.f32", "stream_k.f32", "persistent.f32", "peeled.f32",
+                           "maxas_64.f32", "tensor_core.f64"}) {
+    auto const r = run_tandem("check --level quick --rungs L8 --kernels 'gpu." + std::string(name) + ".*'");
     CAPTURE(name);
     CAPTURE(r.out);
     CAPTURE(r.err);

@@ -46,21 +46,25 @@ TEST_SUITE_BEGIN("odd shapes");
 
 TEST_CASE("the CPU's kernels are right on odd shapes") { check_backend(backend::cpu); }
 TEST_CASE("the SIMT executor's kernels are right on odd shapes") { check_backend(backend::simt); }
-TEST_CASE("persistent is right where it copies its operands first") {
+TEST_CASE("persistent and tensor_core are right where they copy their operands first") {
   // tests/unit/simt_rows.cpp says which operands these are. They are large: each row gets one of them.
   std::vector<harness::shape> const shapes = {
       {.m = 1503, .n = 1501, .k = 600, .dtype = dtype::f32},
       {.m = 1503, .n = 1501, .k = 600, .dtype = dtype::f32, .trans_a = true, .trans_b = true},
-      {.m = 1000, .n = 1536, .k = 1000, .dtype = dtype::f32},
-      {.m = 2503, .n = 2501, .k = 400, .dtype = dtype::f64}};
+      {.m = 1000, .n = 1536, .k = 1000, .dtype = dtype::f32}};
+  harness::shape const in_double{.m = 2503, .n = 2501, .k = 400, .dtype = dtype::f64};
+  harness::shape const by_warps{.m = 3003, .n = 3001, .k = 51, .dtype = dtype::f64, .trans_a = true};
   for (auto const id : {backend::simt, backend::gpu}) {
     if (!tests::has_backend(id)) continue;
     auto rows = rows_of(id);
-    std::erase_if(rows, [](kernel const& row) { return row.technique() != "persistent"; });
+    std::erase_if(
+        rows, [](kernel const& row) { return row.technique() != "persistent" && row.technique() != "tensor_core"; });
     REQUIRE(rows.size() > shapes.size());
     for (std::size_t i = 0; auto& row : rows) {
       row.flop_budget = 1e10;
-      auto const& shape = row.dtype == dtype::f64 ? shapes.back() : shapes[i++ % (shapes.size() - 1)];
+      auto const& shape = row.technique() == "tensor_core" ? by_warps
+                          : row.dtype == dtype::f64        ? in_double
+                                                           : shapes[i++ % shapes.size()];
       auto cases = harness::make_cases({&shape, 1}, {&row, 1});
       std::erase_if(cases, [](harness::test_case const& c) { return c.m < 1000; });
       REQUIRE(!cases.empty());

@@ -38,7 +38,7 @@ constexpr sampled_case cases[] = {
 bool is_never_sampled(kernel const& row) {
   auto const technique = row.technique();
   return technique == "split_k" || technique == "stream_k" || technique == "skinny" || technique == "gemv" ||
-         technique == "persistent" || technique == "peeled";
+         technique == "persistent" || technique == "peeled" || technique == "tensor_core";
 }
 
 class operand_memory {

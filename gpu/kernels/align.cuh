@@ -71,21 +71,18 @@ struct operand_place {
   bool along_k, vectors;  ///< contiguous in k; begins_with_vectors
 };
 
-/// Which operands to copy first, for tiles of bm x bn: those whose elements it takes longer to bring to shared memory
-/// as they lie, one by one, than to copy. An operand whose lines lie across k can be brought 16 bytes at a time only
-/// if the other can too, or need not be.
-template <class T>
-gpu::operand_copies worth_copying(problem const& p, int bm, int bn, operand_place a, operand_place b) {
-  // Measured on an H200: multiply-adds a microsecond, and how many of them an element takes that is brought by itself;
-  // bytes that are copied in a microsecond, read and written, and microseconds of the kernel that does it.
-  constexpr double rate = sizeof(T) == 4 ? 22.5e6 : 11e6, of_element = sizeof(T) == 4 ? 11 : 4;
+/// Which operands to copy first: those of the `bad` ones whose elements it takes longer to bring to shared memory as
+/// they lie, one by one, than to copy. `together`: 16 bytes come at a time only if both are copied, or need not be.
+template <class tiling>
+gpu::operand_copies worth_copying(problem const& p, gpu::operand_copies bad, bool together) {
+  constexpr auto size = sizeof(typename tiling::element);
+  // Bytes that are copied in a microsecond, read and written, and microseconds of the kernel that does it.
   constexpr double copied = 3e6, call = 2.5;
   double const m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
-  bool const a_badly = a.along_k || !a.vectors, b_badly = b.along_k || !b.vectors;
-  double const gain_a = a_badly ? of_element * m * n * k / bn / rate - 2 * sizeof(T) * m * k / copied : 0;
-  double const gain_b = b_badly ? of_element * m * n * k / bm / rate - 2 * sizeof(T) * k * n / copied : 0;
-  bool const together = (!a.along_k && !a.vectors) || (!b.along_k && !b.vectors);
-  if (together) return gain_a + gain_b > call ? gpu::operand_copies{a_badly, b_badly} : gpu::operand_copies{};
+  double const by_itself = tiling::of_element * m * n * k / tiling::rate;
+  double const gain_a = bad.a ? by_itself / tiling::bn - 2 * size * m * k / copied : 0;
+  double const gain_b = bad.b ? by_itself / tiling::bm - 2 * size * k * n / copied : 0;
+  if (together) return gain_a + gain_b > call ? bad : gpu::operand_copies{};
   double const gain = std::max(gain_a, 0.0) + std::max(gain_b, 0.0);
   return gain > call ? gpu::operand_copies{gain_a > 0, gain_b > 0} : gpu::operand_copies{};
 }

@@ -1,6 +1,5 @@
-// An operand's tiles on their way to shared memory by cp.async, for a kernel that runs through many tiles of C: an
-// operand contiguous in k is transposed, an element a copy, whatever its alignment; the other kind goes by 16 bytes
-// where it can.
+// An operand's tiles on their way to shared memory by cp.async, for a kernel that runs through many tiles of C: as they
+// lie, by 16 bytes where that can be, or transposed, an element a copy, whatever their alignment.
 #pragma once
 
 #include "gpu/kernels/copy_inside.cuh"
@@ -11,20 +10,30 @@ namespace TANDEM_KERNEL_NAMESPACE {
 
 /// How tiles of bk steps of k with bx elements each lie in shared memory: a step of k is a line. Padded where elements
 /// of one line of memory go to different steps, so that they fall into different banks.
-template <class T, int bx, int bk, bool contiguous_in_k>
+template <class T, int bx_, int bk_, bool contiguous_in_k_>
 struct async_layout {
+  using element = T;
+  static constexpr int bx = bx_, bk = bk_;
+  static constexpr bool contiguous_in_k = contiguous_in_k_;  ///< of the operand
+  static constexpr bool transposed = contiguous_in_k;        ///< on the way
   static constexpr int pitch = contiguous_in_k ? bx + vector_width<T> : bx;
   static constexpr int size = bk * pitch;
+
+  /// Where element x of step p lies.
+  __device__ static constexpr int at(int p, int x) { return p * pitch + x; }
 };
 
 /// A thread's copies of an operand's tiles: the same places of each tile. The other operand's have the same steps of k.
-template <class T, int bx, int bk, int threads, bool contiguous_in_k, bool vectors>
+template <class Layout, int threads, bool vectors>
 class async_tiles {
-  static constexpr int width = vectors && !contiguous_in_k ? vector_width<T> : 1;
-  // What is contiguous in k is copied in pieces of lines: of a whole one, neighbouring threads would meet in a bank.
-  static constexpr int piece = contiguous_in_k ? 8 : bx / width;  // copies side by side in memory
-  static constexpr int pieces = contiguous_in_k ? bk / piece : 1;
-  static constexpr int lines = contiguous_in_k ? bx : bk;
+  using T = typename Layout::element;
+  static constexpr int bx = Layout::bx, bk = Layout::bk;
+  static constexpr bool contiguous_in_k = Layout::contiguous_in_k, transposed = Layout::transposed;
+  static constexpr int width = vectors && !transposed ? vector_width<T> : 1;
+  static constexpr int line = contiguous_in_k ? bk : bx, lines = contiguous_in_k ? bx : bk;  // as they lie in memory
+  // What is transposed is copied in pieces of lines: of a whole one, neighbouring threads would meet in a bank.
+  static constexpr int piece = transposed ? 8 : line / width;  // copies side by side in memory
+  static constexpr int pieces = transposed ? line / piece : 1;
   static constexpr int copies = piece * pieces * lines / threads;
   static_assert(threads % piece == 0 || piece % threads == 0, "a thread's copies stand in columns, or in rows");
   static_assert(piece * lines % threads == 0, "every thread makes as many of each piece");
@@ -35,15 +44,16 @@ class async_tiles {
   // How far a thread's i-th copy lies from its first.
   __device__ static constexpr int along(int i) { return i / in_piece * piece + i % in_piece * threads % piece * width; }
   __device__ static constexpr int across(int i) { return i % in_piece * threads / piece; }
+  // Where what is so far along a line, and in that line, goes to.
+  __device__ static constexpr int target(int along, int across) {
+    return contiguous_in_k ? Layout::at(along, across) : Layout::at(across, along);
+  }
 
  public:
-  using layout = async_layout<T, bx, bk, contiguous_in_k>;
+  using layout = Layout;
 
   __device__ async_tiles(T const* operand, std::int64_t ld, std::int64_t extent)
-      : operand_(operand),
-        ld_(ld),
-        extent_(extent),
-        to_(contiguous_in_k ? along() * layout::pitch + across() : across() * layout::pitch + along()) {}
+      : operand_(operand), ld_(ld), extent_(extent), to_(target(along(), across())) {}
 
   /// The next tile is that at x0, p0.
   __device__ __forceinline__ void move_to(std::int64_t x0, std::int64_t p0) {
@@ -60,12 +70,12 @@ class async_tiles {
   __device__ __forceinline__ void copy(T* smem) {
 #pragma unroll
     for (int i = 0; i < copies; ++i) {
-      T* const to_i = smem + to_ + to(i);
+      T* const to_i = smem + to_ + target(along(i), across(i));
       T const* const from_i = from_ + from(i);
       if constexpr (whole)
         copy_async<width * sizeof(T)>(to_i, from_i);
       else if constexpr (contiguous_in_k)
-        copy_inside<width>(to_i, from_i, inside_ - across() - across(i));
+        copy_async_or_zero<width * sizeof(T)>(to_i, from_i, inside_ - across() - across(i) > 0);
       else
         copy_inside<width>(to_i, from_i, inside_ - along() - along(i));
     }
@@ -78,15 +88,12 @@ class async_tiles {
     for (int i = 0; i < copies; ++i) {
       int const line_left = (contiguous_in_k ? steps : inside_) - along() - along(i);
       int const lines_left = (contiguous_in_k ? inside_ : steps) - across() - across(i);
-      copy_inside<width>(smem + to_ + to(i), from_ + from(i), lines_left > 0 ? line_left : 0);
+      copy_inside<width>(smem + to_ + target(along(i), across(i)), from_ + from(i), lines_left > 0 ? line_left : 0);
     }
     advance(steps);
   }
 
  private:
-  __device__ static constexpr int to(int i) {
-    return contiguous_in_k ? along(i) * layout::pitch + across(i) : across(i) * layout::pitch + along(i);
-  }
   __device__ __forceinline__ std::int64_t from(int i) const { return across(i) * ld_ + along(i); }
 
   __device__ __forceinline__ void advance(int steps) { from_ += contiguous_in_k ? std::int64_t{steps} : steps * ld_; }

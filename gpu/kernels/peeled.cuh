@@ -35,12 +35,11 @@ double time_of_strip(std::int64_t rows, std::int64_t length, std::int64_t k) {
 /// The same of the persistent kernel: what its longest block has to do.
 template <class tiling>
 double time_of_tiles(problem const& p) {
-  constexpr double rate = sizeof(typename tiling::element) == 4 ? 22.5e6 : 11e6;  // multiply-adds in a microsecond
   constexpr double of_chunk =
-      double{tiling::bm} * tiling::bn * tiling::bk * tiling::blocks * dealt_multiprocessors / rate;
+      double{tiling::bm} * tiling::bn * tiling::bk * tiling::blocks * dealt_multiprocessors / tiling::rate;
   auto const s = deal_tiles<tiling>(p);
   std::int64_t const rounds = tiles(s.whole_tiles(), std::max(s.blocks, 1)) * s.chunks;
-  return of_chunk * static_cast<double>(rounds + (s.shared_tiles == 0 ? 0 : s.share + 64 / tiling::bk));
+  return of_chunk * static_cast<double>(rounds + (s.shared_tiles == 0 ? 0 : s.share + extra_chunks<tiling>));
 }
 
 /// C's rows and columns that the persistent kernel computes; the others are peeled, where that takes less time.
@@ -101,7 +100,7 @@ gpu::k_cut cut_peeled(problem const& p) {
 
 template <class tiling>
 gpu::operand_copies copies_of_peeled(problem const& p) {
-  return copies_of_persistent<tiling>(peeled_inside<tiling>(p));
+  return tiling::copies(peeled_inside<tiling>(p));
 }
 
 template <class tiling>

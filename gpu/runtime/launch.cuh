@@ -10,6 +10,7 @@
 #include "gpu/runtime/async.cuh"
 #include "gpu/runtime/check.hpp"
 #include "gpu/runtime/device.hpp"
+#include "gpu/runtime/mma.cuh"
 #include "gpu/runtime/shared_memory.cuh"
 #include "gpu/runtime/texture.cuh"
 #include "gpu/runtime/workspace.cuh"

@@ -100,6 +100,10 @@ std::vector<problem> sample(tandem::kernel const& row) {
     all.push_back({2503, 2501, 400, false, false, 2});
     all.push_back({2304, 2304, 1000, false, false, 0, 1, 1});
   }
+  if (row.technique() == "tensor_core") {
+    all.push_back({3003, 3001, 51, false, true, 2});
+    all.push_back({2304, 2304, 1000, false, false, 0, 1, 1});
+  }
   if (row.technique() == "peeled") {  // both strips, and a wide one
     all.push_back({1409, 3077, 161, false, true, 1});
     all.push_back({1408 + 50, 3072, 161, true, false, 0, 1, 2});

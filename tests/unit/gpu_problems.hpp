@@ -144,8 +144,10 @@ inline std::vector<shape> wide_shapes(tandem::kernel const& row) {
           {21 * block.m - 5, 19 * block.n + 3, block.k + 1, true, true, -0.75, 1, 1}};
 }
 
-/// Where a persistent row copies its operands first: both, as they are not aligned, and, but for the widest tile, A.
+/// Where a row of persistent or tensor_core copies its operands first: both, as they are not aligned, and, but for the
+/// widest tile, A.
 inline std::vector<shape> copied_shapes(tandem::kernel const& row) {
+  if (row.technique() == "tensor_core") return {{3003, 3001, 51, true, true, -0.75, 1, 1}};
   if (row.technique() != "persistent") return {};
   if (row.dtype == tandem::dtype::f64) return {{2503, 2501, 400, false, false, 1, 0, 0}};
   return {{1503, 1501, 600, false, false, 1, 0, 0},

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 #include <random>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -366,6 +367,21 @@ TEST_CASE("a sweep gives hopeless rows up, does not call those that must be, and
   CHECK(by_name["gpu.never.f32"].why_not == "estimated at 201 us");
   CHECK(by_name["gpu.refuses.f32"].why_not == "k too small");
   CHECK(calls["gpu.near.f32"] > calls["gpu.slow.f32"] + 3);
+}
+
+TEST_CASE("a sweep's batches are as long as calls turn out to be short, whatever the first one took") {
+  kernel row;
+  row.name = "gpu.small.f32";
+  tune::shape s;
+  s.p.m = s.p.n = s.p.k = s.p.lda = s.p.ldb = s.p.ldc = 8;
+  bool is_first = true;
+  std::vector<kernel const*> const rows = {&row};
+  auto const timings = tune::sweep(s, rows, [&](kernel const&, int calls) {
+    double const of_batch = 3;
+    return std::exchange(is_first, false) ? 300 : 2 + of_batch / calls;
+  });
+  REQUIRE(timings.size() == 1);
+  CHECK(timings.front().microseconds.value() == doctest::Approx(2.03).epsilon(0.001));
 }
 
 TEST_CASE("a file of measurements is read as it was written; others are refused") {

@@ -29,10 +29,13 @@ class candidate {
     if (once_ > hopeless_time * best) once_ = std::min(once_, time(1));
     return once_;
   }
+  /// Each of as many calls as is now known to fill its time: a first call may have been slow, and what a batch takes
+  /// besides its calls counts where these are few.
   void add_samples(int count) {
-    int const calls = std::clamp(static_cast<int>(batch_microseconds / once_), 1, most_calls);
-    for (int i = 0; i < count; ++i) samples_.push_back(time(calls));
-    once_ = result();  // better known now
+    for (int i = 0; i < count; ++i) {
+      samples_.push_back(time(std::clamp(static_cast<int>(batch_microseconds / once_), 1, most_calls)));
+      once_ = result();
+    }
   }
   double result() const { return median(samples_); }
   bool has_samples() const { return !samples_.empty(); }

@@ -13,5 +13,6 @@
 #include <tandem/simt/words/language.hpp>
 #include <tandem/simt/words/launch.hpp>
 #include <tandem/simt/words/memory.hpp>
+#include <tandem/simt/words/mma.hpp>
 #include <tandem/simt/words/threads.hpp>
 #include <tandem/simt/words/vectors.hpp>

@@ -1,0 +1,300 @@
+// The frame of kernels that remove the last round of blocks, which leaves multiprocessors idle: a block stays on its
+// multiprocessor and runs through tiles of C and, at last, an even share of the steps of k of the tiles left over. How
+// its threads multiply is the tiling's business.
+#pragma once
+
+#include "gpu/kernels/align.cuh"
+#include "gpu/kernels/along_rows.cuh"
+#include "gpu/kernels/async_tiles.cuh"
+#include "gpu/kernels/forms.cuh"
+#include "gpu/kernels/shares.cuh"
+#include "gpu/kernels/thread_elements.cuh"
+
+namespace TANDEM_KERNEL_NAMESPACE {
+
+template <class T>
+operand_place place_of_a(problem const& p) {
+  return {!p.trans_a, begins_with_vectors<T>(p.a, p.lda)};
+}
+template <class T>
+operand_place place_of_b(problem const& p) {
+  return {p.trans_b, begins_with_vectors<T>(p.b, p.ldb)};
+}
+
+/// A block of warps_m x warps_n warps with wm x wn elements of C each; `stages` chunks of bk steps of k in shared
+/// memory; `blocks` of them on a multiprocessor. Of such warps it has `groups` times as many, each group with its share
+/// of every chunk's steps: so a small tile has as many warps, with as large parts of C, as a large one. `sums_meet`: in
+/// shared memory, before they are written.
+///
+/// A tiling is such a block, and has besides:
+/// - tm x tn, a thread's elements of C, and place(), where they are; write(), which writes them;
+/// - layout_a and layout_b, how a chunk lies in shared memory where the operand is contiguous in k, or is not;
+///   takes_as_it_lies(), whether the faster copies to there take an operand; copies(), which operands to copy first;
+///   what that and deal_tiles() go by: rate, of_element and steps_of_parts;
+/// - `steps` of k that multiply() takes at once, from fragment_a and fragment_b elements that read() brings to
+/// registers
+///   from first_a() and first_b() on.
+template <class T, int warps_m, int warps_n, int wm_, int wn_, int bk_, int stages_, int blocks_, int groups_,
+          bool sums_meet>
+struct persistent_block {
+  using element = T;
+  static constexpr int wm = wm_, wn = wn_, bm = warps_m * wm, bn = warps_n * wn, bk = bk_;
+  static constexpr int groups = groups_, group_k = bk / groups;
+  static constexpr int group_threads = 32 * warps_m * warps_n, threads = groups * group_threads;
+  static constexpr int stages = stages_, blocks = blocks_;
+  static constexpr int tile_rows = 8;   // of tiles that are computed at about the same time
+  static constexpr int least_code = 0;  // gemm_row's
+
+  // The sums lie where the chunks were, a row of C a line.
+  static constexpr int pitch_c = bn + vector_width<T>;
+  template <class Layout_a, class Layout_b>
+  static constexpr std::size_t shared_bytes() {
+    std::size_t const chunks = static_cast<std::size_t>(stages) * (Layout_a::size + Layout_b::size);
+    std::size_t const sums = static_cast<std::size_t>(groups) * bm * pitch_c;
+    return (sums_meet && sums > chunks ? sums : chunks) * sizeof(T);
+  }
+
+  /// The thread's warp in its group: its first row and column in the tile.
+  __device__ static int warp() { return static_cast<int>(threadIdx.x) % group_threads / 32; }
+  __device__ static int warp_row() { return warp() % warps_m * wm; }
+  __device__ static int warp_col() { return warp() / warps_m * wn; }
+
+  static_assert(stages >= 3, "a chunk in use, one that has come, and others on their way");
+};
+
+/// Adds the products of `chunks` chunks, at least one, of which the first has `first` steps of k, `stages` - 1 of them
+/// on their way. `whole`: their tiles lie inside the operands.
+template <class tiling, bool whole, class Tiles_a, class Tiles_b, class Place, class T>
+__device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* smem_a, T* smem_b, Tiles_a& a_tiles,
+                                           Tiles_b& b_tiles, int first, int chunks, Place const& place) {
+  using layout_a = typename Tiles_a::layout;
+  using layout_b = typename Tiles_b::layout;
+  constexpr int stages = tiling::stages, size_a = layout_a::size, size_b = layout_b::size;
+  constexpr int reads = tiling::group_k / tiling::steps;  // of a chunk
+  static_assert(tiling::group_k % tiling::steps == 0 && reads % 2 == 0, "fragments alternate between two sets");
+  int to_copy = chunks - 1;  // besides the first
+  auto const copy_chunk = [&](int stage) {
+    if (to_copy > 0) {
+      a_tiles.template copy<whole>(smem_a + stage * size_a);
+      b_tiles.template copy<whole>(smem_b + stage * size_b);
+    }
+    --to_copy;
+    commit_async();
+  };
+  __syncthreads();  // others may still read what was there before
+  a_tiles.copy_part(smem_a, first);
+  b_tiles.copy_part(smem_b, first);
+  commit_async();
+  for (int stage = 1; stage < stages - 1; ++stage) copy_chunk(stage);
+  wait_async<stages - 2>();
+  __syncthreads();
+
+  T a[2][tiling::fragment_a], b[2][tiling::fragment_b];  // of some steps of k, and of the next
+  int const step = static_cast<int>(threadIdx.x) / tiling::group_threads * tiling::group_k;  // its group's first
+  T const* const from_a = smem_a + tiling::template first_a<layout_a>(place, step);
+  T const* const from_b = smem_b + tiling::template first_b<layout_b>(place, step);
+  T const *at_a = from_a, *at_b = from_b;
+  tiling::template read<layout_a, layout_b>(a[0], b[0], at_a, at_b);
+  int stage = 0, free_stage = stages - 1;
+#pragma unroll 1
+  for (int chunk = 0; chunk < chunks; ++chunk) {
+    copy_chunk(free_stage);
+#pragma unroll
+    for (int p = 0; p < reads; ++p) {
+      if (p < reads - 1) {
+        at_a += layout_a::at(tiling::steps, 0);
+        at_b += layout_b::at(tiling::steps, 0);
+      } else {
+        wait_async<stages - 2>();
+        __syncthreads();
+        // After the last chunk, something that is there.
+        if (chunk + 1 < chunks) stage = stage + 1 == stages ? 0 : stage + 1;
+        free_stage = free_stage + 1 == stages ? 0 : free_stage + 1;
+        at_a = from_a + stage * size_a;
+        at_b = from_b + stage * size_b;
+      }
+      tiling::template read<layout_a, layout_b>(a[(p + 1) % 2], b[(p + 1) % 2], at_a, at_b);
+      tiling::multiply(acc, a[p % 2], b[p % 2]);
+    }
+  }
+}
+
+/// Adds up the groups' sums in shared memory, in the groups' order, and writes the tile of C at (i0, j0) along its
+/// rows, by vectors where these begin at multiples of 16 bytes.
+template <class tiling, class Place, class T>
+__device__ __forceinline__ void add_groups(gemm_operands<T> const& g, std::int64_t i0, std::int64_t j0,
+                                           Place const& place, T const (&acc)[tiling::tm][tiling::tn], T* smem,
+                                           bool vectors) {
+  constexpr int width = vector_width<T>, pitch = tiling::pitch_c;
+  int const thread = static_cast<int>(threadIdx.x);
+  T* const of_group = smem + thread / tiling::group_threads * (tiling::bm * pitch);  // (bm, bn), padded
+  __syncthreads();                                                                   // others may still read chunks
+  T const one = times_one(g);
+#pragma unroll
+  for (int i = 0; i < tiling::tm; ++i)
+#pragma unroll
+    for (int j = 0; j < tiling::tn; j += width)
+      store_scaled(of_group + place.row_of(i) * pitch + place.col_of(j), &acc[i][j], one);
+  __syncthreads();
+  auto const sum = [&]<int count>(T(&sums)[count], int i, int j) {
+    load_vector<count>(sums, smem + i * pitch + j);
+#pragma unroll
+    for (int group = 1; group < tiling::groups; ++group) {
+      T more[count];
+      load_vector<count>(more, smem + (group * tiling::bm + i) * pitch + j);
+#pragma unroll
+      for (int x = 0; x < count; ++x) sums[x] += more[x];
+    }
+  };
+  auto const write = [&]<int count>() {
+    constexpr int cols = tiling::bn / count;
+#pragma unroll 4
+    for (int at = thread; at < tiling::bm * cols; at += tiling::threads) {
+      int const i = at / cols, j = at % cols * count;
+      std::int64_t const row = i0 + i, left = g.n - j0 - j;
+      if (row >= g.m || left <= 0) continue;
+      T sums[count];
+      sum(sums, i, j);
+      T* const c = g.c + row * g.ldc + j0 + j;
+      if constexpr (count == 1)
+        write_result(*c, g.alpha, sums[0], g.beta);
+      else
+        write_results(c, sums, left < count ? static_cast<int>(left) : count, true, g.alpha, g.beta);
+    }
+  };
+  if (vectors)
+    write.template operator()<width>();
+  else  // neighbours by neighbouring threads
+    write.template operator()<1>();
+}
+
+template <class T>
+struct persistent_product {
+  gemm_operands<T> g;
+  std::int64_t extent_a, extent_b;  ///< of the operands as they lie there, copies with zeros beyond the matrix
+  shares shared;
+  T* parts;
+  bool vectors_of_c;
+};
+
+template <class tiling, bool trans_a, bool trans_b, bool vectors>
+__global__ void __launch_bounds__(tiling::threads, tiling::blocks)
+    persistent(persistent_product<typename tiling::element> product) {
+  if (tiling::least_code > compiled_for) return;  // no row that needs it is taken there
+  auto const& [g, extent_a, extent_b, s, parts, vectors_of_c] = product;
+  using T = typename tiling::element;
+  using layout_a = typename tiling::template layout_a<!trans_a>;
+  using layout_b = typename tiling::template layout_b<trans_b>;
+  constexpr int bm = tiling::bm, bn = tiling::bn, bk = tiling::bk, stages = tiling::stages;
+  async_tiles<layout_a, tiling::threads, vectors> a_tiles(g.a, g.lda, extent_a);
+  async_tiles<layout_b, tiling::threads, vectors> b_tiles(g.b, g.ldb, extent_b);
+  T* const smem_a = dynamic_shared<T>();               // (stages, bk, bm), padded
+  T* const smem_b = smem_a + stages * layout_a::size;  // (stages, bk, bn), padded
+  auto const place = tiling::place();
+  wait_for_kernel_before();
+  let_next_kernel_start();  // now that what was before has ended, for kernels that go beside this one
+
+  for (int number = 0;; ++number) {
+    auto const now = find_stretch(s, number);
+    if (now.empty()) break;
+    auto const tile = find_tile<tiling::tile_rows>(s, now.tile);
+    // The first chunk of a tile has the steps that are left over of k, so that all others are whole.
+    int const left_over = static_cast<int>(g.k - (s.chunks - 1) * bk), chunks = static_cast<int>(now.end - now.begin);
+    int const first = now.begin == 0 ? left_over : bk;
+    std::int64_t const p0 = now.begin == 0 ? 0 : left_over + (now.begin - 1) * bk;
+    a_tiles.move_to(tile.m * bm, p0);
+    b_tiles.move_to(tile.n * bn, p0);
+    T acc[tiling::tm][tiling::tn] = {};  // (tm, tn)
+    if (a_tiles.whole() && b_tiles.whole())
+      add_chunks<tiling, true>(acc, smem_a, smem_b, a_tiles, b_tiles, first, chunks, place);
+    else
+      add_chunks<tiling, false>(acc, smem_a, smem_b, a_tiles, b_tiles, first, chunks, place);
+
+    // Found once more: kept, these values would take registers from the loop over k.
+    asm volatile("" : "+r"(number));
+    auto const done = find_stretch(s, number);
+    auto const place_of_tile = find_tile<tiling::tile_rows>(s, done.tile);
+    std::int64_t i0 = place_of_tile.m * bm, j0 = place_of_tile.n * bn;
+    auto to = g;
+    bool const is_part = done.end - done.begin < s.chunks;
+    if (is_part) {
+      i0 = j0 = 0;
+      to.m = bm, to.n = to.ldc = bn, to.alpha = 1, to.beta = 0;
+      to.c = parts + (2 * std::int64_t{blockIdx.x} + (done.begin == 0 ? 1 : 0)) * bm * bn;
+    }
+    tiling::write(to, i0, j0, place, acc, smem_a, vectors_of_c || is_part);
+  }
+}
+
+/// What parts of tiles cost, and the launch that adds them up.
+template <class tiling>
+inline constexpr int extra_chunks = tiling::steps_of_parts / tiling::bk;
+
+/// How the blocks share C, an H200's two or so at once, whatever the device is: so the bits depend on the problem
+/// alone.
+template <class tiling>
+shares deal_tiles(problem const& p) {
+  constexpr int at_once = dealt_multiprocessors * tiling::blocks, least = 64 / tiling::bk;
+  return deal(tiles(p.m, tiling::bm), tiles(p.n, tiling::bn), tiles(p.k, tiling::bk), at_once, least,
+              extra_chunks<tiling>);
+}
+
+template <class tiling>
+gpu::k_cut cut_persistent(problem const& p) {
+  return deal_tiles<tiling>(p).shared_tiles == 0 ? gpu::k_cut{} : gpu::k_cut{.unit = "share"};
+}
+
+/// `beside` launches kernels that need not wait for this one.
+template <class tiling>
+void launch_persistent(problem const& p, CUstream_st* stream, auto const& beside) {
+  using T = typename tiling::element;
+  constexpr int bm = tiling::bm, bn = tiling::bn;
+  persistent_product<T> s{};
+  s.g = operands_of<T>(p);
+  s.extent_a = p.m, s.extent_b = p.n;
+  s.shared = deal_tiles<tiling>(p);
+  s.vectors_of_c = begins_with_vectors<T>(p.c, p.ldc);
+  auto const a = place_of_a<T>(p), b = place_of_b<T>(p);
+  auto const copies = tiling::copies(p);
+  if (copies.a) s.extent_a = tiles(p.m, bm) * bm;
+  if (copies.b) s.extent_b = tiles(p.n, bn) * bn;
+  std::int64_t const size_a = copies.a ? p.k * s.extent_a : 0, size_b = copies.b ? p.k * s.extent_b : 0;
+  std::int64_t const size_parts = s.shared.shared_tiles == 0 ? 0 : 2 * s.shared.sharers() * bm * bn;
+  workspace<T> const memory(size_a + size_b + size_parts, stream);
+  T *const aligned_a = memory.data(), *const aligned_b = aligned_a + size_a;
+  s.parts = aligned_b + size_b;
+  aligned_copy<T> copy_a{}, copy_b{};
+  if (copies.a) {
+    copy_a = {aligned_a, s.extent_a, s.g.a, p.lda, p.m, p.k, !p.trans_a};
+    s.g.a = aligned_a, s.g.lda = s.extent_a;
+  }
+  if (copies.b) {
+    copy_b = {aligned_b, s.extent_b, s.g.b, p.ldb, p.n, p.k, p.trans_b};
+    s.g.b = aligned_b, s.g.ldb = s.extent_b;
+  }
+  if (copies.a || copies.b) launch_align(copy_a, copy_b, stream);
+  auto const start = [&]<bool trans_a, bool trans_b, bool wide>() {
+    auto const grid = dim3(static_cast<unsigned>(s.shared.blocks));
+    using layout_a = typename tiling::template layout_a<!trans_a>;
+    using layout_b = typename tiling::template layout_b<trans_b>;
+    auto const bytes = tiling::template shared_bytes<layout_a, layout_b>();
+    launch_after(persistent<tiling, trans_a, trans_b, wide>, grid, dim3(tiling::threads), bytes, stream, s);
+  };
+  bool const a_along_k = a.along_k && !copies.a, b_along_k = b.along_k && !copies.b;
+  bool const wide = (copies.a || tiling::takes_as_it_lies(a, p.k)) && (copies.b || tiling::takes_as_it_lies(b, p.k));
+  with_constants(start, !a_along_k, b_along_k, wide);
+  beside();
+  if (s.shared.shared_tiles == 0) return;
+  constexpr int elements = add_threads * vector_width<T>;
+  static_assert(bm * bn % elements == 0, "whole blocks add up a tile");
+  launch_after(add_parts<T, bm, bn, tiling::tile_rows>,
+               dim3(bm * bn / elements, static_cast<unsigned>(s.shared.shared_tiles)), dim3(add_threads), 0, stream,
+               s.g, s.shared, static_cast<T const*>(s.parts));
+}
+
+template <class tiling>
+void launch_persistent(problem const& p, CUstream_st* stream) {
+  launch_persistent<tiling>(p, stream, [] {});
+}
+
+}  // namespace TANDEM_KERNEL_NAMESPACE

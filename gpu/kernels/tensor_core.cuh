@@ -1,0 +1,105 @@
+// Removes the limit of the plain units: a warp's tensor core multiplies doubles at twice their rate, from fragments
+// that the lanes of a warp hold together. Each sum is a chain of fused multiply-adds in the order of k, as it is
+// elsewhere.
+#pragma once
+
+#include "gpu/kernels/persistent_block.cuh"
+
+namespace TANDEM_KERNEL_NAMESPACE {
+
+/// A tile as it lies in memory, lines along k or across it. Four lines of fragments of a warp, which takes one element
+/// of each of 8 lines and 4 places of them, or the other way round, fall into different banks.
+template <class T, int bx_, int bk_, bool contiguous_in_k_>
+struct fragment_layout {
+  using element = T;
+  static constexpr int bx = bx_, bk = bk_;
+  static constexpr bool contiguous_in_k = contiguous_in_k_, transposed = false;
+  static constexpr int pitch = (contiguous_in_k ? bk : bx) + 4;
+  static constexpr int size = (contiguous_in_k ? bx : bk) * pitch;
+  static_assert(sizeof(T) == 8 && pitch % 8 == 4, "4 doubles a line further");
+
+  __device__ static constexpr int at(int p, int x) { return contiguous_in_k ? x * pitch + p : p * pitch + x; }
+};
+
+/// A lane's elements of C: of each 8 x 8 of the warp's tile one row's two neighbours.
+struct lane_place {
+  int row, col;
+  __device__ int row_of(int i) const { return row + i * 8; }
+  __device__ int col_of(int j) const { return col + j / 2 * 8 + j % 2; }
+};
+
+/// Warps that multiply wm x wn elements of C with 8 steps of k at once.
+template <class T, int warps_m, int warps_n, int wm, int wn, int bk, int stages, int blocks, int groups = 1>
+struct tensor_tiling : persistent_block<T, warps_m, warps_n, wm, wn, bk, stages, blocks, groups, true> {
+  using block = persistent_block<T, warps_m, warps_n, wm, wn, bk, stages, blocks, groups, true>;
+  static constexpr int tm = wm / 8, tn = wn / 4;
+  static constexpr int steps = 8, each_a = steps / 2, each_b = steps / 4;  // of a product of 16 x 8 elements
+  static constexpr int fragment_a = wm / 16 * each_a, fragment_b = wn / 8 * each_b;
+  template <bool contiguous_in_k>
+  using layout_a = fragment_layout<T, block::bm, bk, contiguous_in_k>;
+  template <bool contiguous_in_k>
+  using layout_b = fragment_layout<T, block::bn, bk, contiguous_in_k>;
+  static_assert(wm % 16 == 0 && wn % 8 == 0, "whole products");
+
+  /// 16 bytes at once, whose lines' first part must not end within them.
+  static bool takes_as_it_lies(operand_place o, std::int64_t k) {
+    return o.vectors && (!o.along_k || k % vector_width<T> == 0);
+  }
+  static constexpr int least_code = 90;
+  /// As persistent_tiling's.
+  static constexpr double rate = 25e6, of_element = 16;
+  static constexpr int steps_of_parts = 192;
+
+  static gpu::operand_copies copies(problem const& p) {
+    gpu::operand_copies const bad{!takes_as_it_lies(place_of_a<T>(p), p.k), !takes_as_it_lies(place_of_b<T>(p), p.k)};
+    return worth_copying<tensor_tiling>(p, bad, true);
+  }
+
+  /// A fragment's lanes: 8 rows of A, or columns of B or rows of C, and 4 of k, or pairs of columns of C.
+  __device__ static int across() { return static_cast<int>(threadIdx.x) % 32 / 4; }
+  __device__ static int along() { return static_cast<int>(threadIdx.x) % 4; }
+  __device__ __forceinline__ static lane_place place() {
+    return {block::warp_row() + across(), block::warp_col() + along() * 2};
+  }
+
+  template <class Layout>
+  __device__ __forceinline__ static int first_a(lane_place const&, int step) {
+    return Layout::at(step + along(), block::warp_row() + across());
+  }
+  template <class Layout>
+  __device__ __forceinline__ static int first_b(lane_place const&, int step) {
+    return Layout::at(step + along(), block::warp_col() + across());
+  }
+  template <class Layout_a, class Layout_b>
+  __device__ __forceinline__ static void read(T (&a)[fragment_a], T (&b)[fragment_b], T const* at_a, T const* at_b) {
+#pragma unroll
+    for (int i = 0; i < fragment_a; ++i) {
+      int const x = i % each_a;
+      a[i] = at_a[Layout_a::at(x / 2 * 4, i / each_a * 16 + x % 2 * 8)];
+    }
+#pragma unroll
+    for (int j = 0; j < fragment_b; ++j) b[j] = at_b[Layout_b::at(j % each_b * 4, j / each_b * 8)];
+  }
+  /// Along a row of products and back along the next.
+  __device__ __forceinline__ static void multiply(T (&acc)[tm][tn], T const (&a)[fragment_a],
+                                                  T const (&b)[fragment_b]) {
+#pragma unroll
+    for (int i = 0; i < tm; i += 2)
+#pragma unroll
+      for (int x = 0; x < tn; x += 2) {
+        int const j = i / 2 % 2 == 0 ? x : tn - 2 - x;
+        add_product_of_warp<steps>(acc[i][j], acc[i][j + 1], acc[i + 1][j], acc[i + 1][j + 1], a + i / 2 * each_a,
+                                   b + j / 2 * each_b);
+      }
+  }
+
+  __device__ __forceinline__ static void write(gemm_operands<T> const& g, std::int64_t i0, std::int64_t j0,
+                                               lane_place const& place, T const (&acc)[tm][tn], T* smem, bool vectors) {
+    if (groups == 1 && vectors)
+      write_elements(g, i0, j0, place, acc, true);
+    else
+      add_groups<tensor_tiling>(g, i0, j0, place, acc, smem, vectors);
+  }
+};
+
+}  // namespace TANDEM_KERNEL_NAMESPACE
