@@ -42,6 +42,11 @@ gpu::gemm_row const& row_named(std::string_view name) {
   throw std::runtime_error(std::string(name));
 }
 
+gpu::model_table const& built_in() {
+  static gpu::model_table const table(gpu::device_rows(), gpu::built_in_model);
+  return table;
+}
+
 problem plain(std::int64_t m, std::int64_t n, std::int64_t k, dtype type) {
   tune::shape s;
   s.p.dtype = type;
@@ -321,6 +326,26 @@ TEST_CASE("shapes: the same at every call, within their limits, none of them in 
       CHECK(p.ldb >= (p.trans_b ? p.k : p.n));
       CHECK(p.ldc >= p.n);
     }
+  }
+}
+
+TEST_CASE("rows for tensor cores have no finite cost where the device runs code without them") {
+  for (auto const code : {+[] { return 75; }, +[] { return 90; }, +[] { return 100; }}) {
+    int rows = 0;
+    for (auto const& row : gpu::describe(gpu::device_rows(), {.backend = backend::gpu,
+                                                             .device = true,
+                                                             .flop_budget = 1e12,
+                                                             .run = {},
+                                                             .run_axpy = {},
+                                                             .code_version = code,
+                                                             .multiprocessors = [] { return multiprocessors; },
+                                                             .models = built_in})) {
+      if (row.technique() != "tensor_core") continue;
+      CAPTURE(row.name);
+      CHECK(std::isfinite(row.cost(plain(1000, 1000, 1000, row.dtype))) == (code() >= 90));
+      ++rows;
+    }
+    CHECK(rows == 6);
   }
 }
 
