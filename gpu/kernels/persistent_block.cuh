@@ -32,8 +32,8 @@ operand_place place_of_b(problem const& p) {
 ///   takes_as_it_lies(), whether the faster copies to there take an operand; copies(), which operands to copy first;
 ///   what that and deal_tiles() go by: rate, of_element and steps_of_parts;
 /// - `steps` of k that multiply() takes at once, from fragment_a and fragment_b elements that read() brings to
-/// registers
-///   from first_a() and first_b() on.
+///   registers, from first_a() and first_b() on;
+/// - least_code, as gemm_row has it.
 template <class T, int warps_m, int warps_n, int wm_, int wn_, int bk_, int stages_, int blocks_, int groups_,
           bool sums_meet>
 struct persistent_block {
@@ -43,7 +43,7 @@ struct persistent_block {
   static constexpr int group_threads = 32 * warps_m * warps_n, threads = groups * group_threads;
   static constexpr int stages = stages_, blocks = blocks_;
   static constexpr int tile_rows = 8;   // of tiles that are computed at about the same time
-  static constexpr int least_code = 0;  // gemm_row's
+  static constexpr int least_code = 0;  // runs anywhere
 
   // The sums lie where the chunks were, a row of C a line.
   static constexpr int pitch_c = bn + vector_width<T>;

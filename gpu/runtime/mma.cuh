@@ -12,9 +12,9 @@ inline constexpr int compiled_for = 1000;
 #endif
 
 /// c (16, 8) += a (16, k) b (k, 8) in double by all lanes of the warp, each sum a chain of fused multiply-adds in the
-/// order of k: 8. Lane l has of c rows l / 4 and l / 4 + 8, columns l % 4 * 2 and the next; of a the same rows (of a
-/// row first, then k + 4) at l % 4; of b column l / 4 at l % 4 and l % 4 + 4. Only in code for compute capability 9.0
-/// on.
+/// order of k, which is 8. Lane l has, with g = l / 4 and t = l % 4: of c (g, 2 t), (g, 2 t + 1), (g + 8, 2 t) and
+/// (g + 8, 2 t + 1); of a (g, t), (g + 8, t), (g, t + 4) and (g + 8, t + 4); of b (t, g) and (t + 4, g), as the PTX
+/// manual has it for mma.m16n8k8. Only in code for compute capability 9.0 on.
 template <int k>
 __device__ __forceinline__ void add_product_of_warp(double& c00, double& c01, double& c10, double& c11, double const* a,
                                                     double const* b) {
