@@ -80,17 +80,9 @@ struct tensor_tiling : persistent_block<T, warps_m, warps_n, wm, wn, bk, stages,
 #pragma unroll
     for (int j = 0; j < fragment_b; ++j) b[j] = at_b[Layout_b::at(j % each_b * 4, j / each_b * 8)];
   }
-  /// Along a row of products and back along the next.
   __device__ __forceinline__ static void multiply(T (&acc)[tm][tn], T const (&a)[fragment_a],
                                                   T const (&b)[fragment_b]) {
-#pragma unroll
-    for (int i = 0; i < tm; i += 2)
-#pragma unroll
-      for (int x = 0; x < tn; x += 2) {
-        int const j = i / 2 % 2 == 0 ? x : tn - 2 - x;
-        add_product_of_warp<steps>(acc[i][j], acc[i][j + 1], acc[i + 1][j], acc[i + 1][j + 1], a + i / 2 * each_a,
-                                   b + j / 2 * each_b);
-      }
+    add_product_of_warp<steps>(acc, a, b);
   }
 
   __device__ __forceinline__ static void write(gemm_operands<T> const& g, std::int64_t i0, std::int64_t j0,

@@ -13,7 +13,7 @@ inline constexpr int compiled_for = 1000;  ///< the executor has what the code o
 
 /// A lane's part of a product, for as long as the warp multiplies.
 struct product_of_warp {
-  double* c[2][2];  ///< 2 rows of two neighbours
+  double* c;
   double const *a, *b;
 };
 
@@ -21,37 +21,37 @@ TANDEM_SIMT_OPERATION inline void post_to_warp(product_of_warp const* part) {
   simt::warp_pointers()[simt::lane_index()] = part;
 }
 
-/// What one lane does for all of them.
+/// What one lane does for all of them. Lanes that take no part leave zeros.
+template <int k, int tm, int tn>
 TANDEM_SIMT_OPERATION inline void add_products_of_lanes(std::uint32_t lanes) {
-  constexpr int k = 8;
-  double a[16][k] = {}, b[k][8] = {};  // (m, k), (k, n); lanes that take no part leave zeros
-  product_of_warp const* of[32] = {};
+  double a[8 * tm][k] = {}, b[k][4 * tn] = {};
+  product_of_warp of[32] = {};
   for (int lane = 0; lane < 32; ++lane) {
     if ((lanes >> lane & 1) == 0) continue;
-    of[lane] = static_cast<product_of_warp const*>(simt::warp_pointers()[lane]);
-    for (int i = 0; i < 4; ++i) a[lane / 4 + i % 2 * 8][lane % 4 + i / 2 * 4] = of[lane]->a[i];
-    for (int i = 0; i < 2; ++i) b[lane % 4 + i * 4][lane / 4] = of[lane]->b[i];
+    of[lane] = *static_cast<product_of_warp const*>(simt::warp_pointers()[lane]);
+    for (int i = 0; i < 2 * tm; ++i) a[i / 4 * 16 + i % 2 * 8 + lane / 4][i % 4 / 2 * 4 + lane % 4] = of[lane].a[i];
+    for (int j = 0; j < tn; ++j) b[j % 2 * 4 + lane % 4][j / 2 * 8 + lane / 4] = of[lane].b[j];
   }
-  for (int lane = 0; lane < 32; ++lane) {
-    if (of[lane] == nullptr) continue;
-    for (int i = 0; i < 2; ++i)
-      for (int j = 0; j < 2; ++j) {
-        double sum = *of[lane]->c[i][j];
-        for (int p = 0; p < k; ++p) sum = __builtin_fma(a[lane / 4 + i * 8][p], b[p][lane % 4 * 2 + j], sum);
-        *of[lane]->c[i][j] = sum;
-      }
+  for (int i = 0; i < 8 * tm; ++i) {
+    auto const* const row = of + i % 8 * 4;  // of lanes
+    double sums[4 * tn] = {};
+    for (int j = 0; j < 4 * tn; ++j)
+      if (double const* const c = row[j % 8 / 2].c) sums[j] = c[i / 8 * tn + j / 8 * 2 + j % 2];
+    for (int p = 0; p < k; ++p)
+      for (int j = 0; j < 4 * tn; ++j) sums[j] = __builtin_fma(a[i][p], b[p][j], sums[j]);
+    for (int j = 0; j < 4 * tn; ++j)
+      if (double* const c = row[j % 8 / 2].c) c[i / 8 * tn + j / 8 * 2 + j % 2] = sums[j];
   }
 }
 
-template <int k>
-__forceinline__ void add_product_of_warp(double& c00, double& c01, double& c10, double& c11, double const* a,
-                                         double const* b) {
-  static_assert(k == 8);
+template <int k, int tm, int tn>
+__forceinline__ void add_product_of_warp(double (&c)[tm][tn], double const (&a)[tm * 2], double const (&b)[tn]) {
+  static_assert(k == 8 && tm % 2 == 0 && tn % 2 == 0);
   constexpr std::uint32_t warp = 0xffffffffu;
-  product_of_warp const mine{{{&c00, &c01}, {&c10, &c11}}, a, b};
+  product_of_warp const mine{&c[0][0], a, b};
   post_to_warp(&mine);
   auto const lanes = simt::ballot(warp, true);
-  if (static_cast<int>(simt::lane_index()) == std::countr_zero(lanes)) add_products_of_lanes(lanes);
+  if (static_cast<int>(simt::lane_index()) == std::countr_zero(lanes)) add_products_of_lanes<k, tm, tn>(lanes);
   simt::sync_warp(warp);
 }
 
