@@ -144,11 +144,4 @@ double estimator::operator()(problem const& p, int multiprocessors) const {
   return m_.call + adding + copying + strips + writing + factor * overlapped(multiplying, moving);
 }
 
-double estimator::cost(problem const& p, int multiprocessors) const {
-  constexpr std::int64_t long_k = 64;
-  constexpr double last = 2;
-  bool const is_line = p.m == 1 || p.n == 1;
-  return (is_line && p.k >= long_k && !row_->one_line ? last : 1) * (*this)(p, multiprocessors);
-}
-
 }  // namespace tandem::gpu

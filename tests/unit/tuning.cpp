@@ -446,31 +446,40 @@ tune::measurements measured_by(char const* row, gpu::row_model const& model, std
   return m;
 }
 
+/// The first shapes that are fitted to which the row leaves, or does not leave, to the row for lines.
+std::vector<tune::shape> shapes_of(char const* row, std::size_t count, bool left = false) {
+  gpu::estimator const estimate(row_named(row), {});
+  auto shapes = tune::calibration_shapes(dtype::f32);
+  std::erase_if(shapes, [&](tune::shape const& s) { return estimate.gives_way(s.p) != left; });
+  REQUIRE(shapes.size() >= count);
+  shapes.resize(count);
+  return shapes;
+}
+
 }  // namespace
 
-TEST_CASE("held-out shapes judge a fit and have no part in it") {
-  auto shapes = tune::calibration_shapes(dtype::f32);
-  shapes.resize(60);
-  auto const fitted_to = [&](double factor) {
-    auto m = measured_by("small.f32.32x32x32", {}, shapes);
-    for (auto& each : measured_by("small.f32.32x32x32", {}, tune::held_out_shapes(dtype::f32, 20)).all) {
+TEST_CASE("held-out shapes judge a fit and have no part in it, nor has what a row leaves to another") {
+  char const* const name = "small.f32.32x32x32";
+  auto const held_out = tune::held_out_shapes(dtype::f32, 20), lines = shapes_of(name, 20, true);
+  auto const fitted_to = [&](double factor, std::vector<tune::shape> const& others) {
+    auto m = measured_by(name, {}, shapes_of(name, 60));
+    for (auto& each : measured_by(name, {}, others).all) {
       *each.timings[0].microseconds *= factor;
       m.all.push_back(std::move(each));
     }
-    auto const fitted = tune::fit(m, {&row_named("small.f32.32x32x32")});
+    auto const fitted = tune::fit(m, {&row_named(name)});
     REQUIRE(fitted.size() == 1);
-    return fitted[0];
+    CHECK(fitted[0].shapes == 60);
+    return fitted[0].model;
   };
-  auto const plain = fitted_to(1), absurd = fitted_to(100);
-  CHECK(plain.shapes == 60);
-  CHECK(same(plain.model, absurd.model));
+  auto const plain = fitted_to(1, {});
+  CHECK(same(plain, fitted_to(100, held_out)));
+  CHECK(same(plain, fitted_to(100, lines)));
 }
 
 TEST_CASE("`tandem tune --fit` takes the shapes of several files, which must be of one device") {
   folder const f;
-  auto shapes = tune::calibration_shapes(dtype::f32);
-  shapes.resize(50);
-  auto m = measured_by("small.f32.32x32x32", {}, shapes);
+  auto m = measured_by("small.f32.32x32x32", {}, shapes_of("small.f32.32x32x32", 50));
   tune::write_measurements(m, f / "one.json");
   m.all.resize(20);
   for (auto& each : m.all) each.shape.set = "file";

@@ -147,12 +147,12 @@ class choice_loss {
     }
   }
 
-  /// ln of the row's estimates, from now on.
+  /// ln of the row's costs, from now on.
   void set(std::size_t row, gpu::row_model const& model) {
     gpu::estimator const estimate(*(*subjects_)[row].row, model);
     for (std::size_t i = 0; i < problems_.size(); ++i)
       if (regrets_[i][row] >= 0)
-        estimates_[i][row] = std::log(estimate(problems_[i], (*subjects_)[row].multiprocessors));
+        estimates_[i][row] = std::log(estimate.cost(problems_[i], (*subjects_)[row].multiprocessors));
   }
 
   /// The mean of ln(time of the pick / time of the best), where rows whose estimates are nearly alike are picked with
@@ -188,12 +188,12 @@ class choice_loss {
 /// other, which no row's own fit knows.
 void choose_better(measurements const& m, dtype type, std::vector<subject> const& subjects,
                    std::vector<gpu::row_model>& models) {
-  constexpr double own_fit = 0.1;  // how much a row's own error counts beside the choices
+  constexpr double own_fit = 0.03;  // how much a row's own error counts beside the choices
   choice_loss choice(m, type, subjects);
   for (std::size_t r = 0; r < subjects.size(); ++r) choice.set(r, models[r]);
-  for (int pass = 0; pass < 4; ++pass)
+  for (int pass = 0; pass < 8; ++pass)
     for (std::size_t r = 0; r < subjects.size(); ++r) {
-      models[r] = search(models[r], 0.02, [&](gpu::row_model const& tried) {
+      models[r] = search(models[r], 0.03, [&](gpu::row_model const& tried) {
                     choice.set(r, tried);
                     return choice.value() + own_fit * subjects[r].loss(tried);
                   }).first;
@@ -212,10 +212,12 @@ std::vector<fitted_row> fit(measurements const& m, std::vector<gpu::gemm_row con
     for (auto const* row : rows) {
       if (row->dtype != type) continue;
       subject s{row, m.multiprocessors, {}};
+      gpu::estimator const any_model(*row, {});
       for (auto const& each : m.all) {
         auto const* const best = best_of(each);
         auto const* const t = find(each, gpu::row_name(*row));
         if (!is_fitted(each) || best == nullptr || t == nullptr || !t->is_median()) continue;
+        if (any_model.gives_way(each.shape.p)) continue;  // it would bend the model for what dispatch never asks it
         s.samples.push_back(
             {place(each.shape), std::log(*t->microseconds), weight_of(*t->microseconds / *best->microseconds)});
       }
