@@ -148,11 +148,11 @@ problem as_row(problem const& p) {
   return row;
 }
 
-// A product so small that its operands stay in L1 and waking a thread costs more than it brings. Of its time, what
-// comes before the first multiplication is a large part.
+// A product whose operands stay near and which is over soon: of its time, what comes before the first multiplication is
+// a large part, and a copy of B would be used by few tiles.
 bool is_small(problem const& p) {
-  constexpr std::int64_t most = 80 * 80 * 80, read = 1 << 16;
-  return p.k <= 128 && p.m <= most && p.n <= most && p.m * p.n <= 128 * 128 && p.m * p.n * p.k <= most &&
+  constexpr std::int64_t most = 128 * 128 * 128, most_of_c = 256 * 256, read = 1 << 16;
+  return p.k <= 128 && p.m <= most && p.n <= most && p.m * p.n <= most_of_c && p.m * p.n * p.k <= most &&
          (p.m + p.n) * p.k <= read;
 }
 

@@ -99,7 +99,7 @@ bool suits_narrow(microkernel<T> const& kernel, operands<T> const& o) {
   if (o.m < o.n) return false;
   std::int64_t const quarters = 4 * o.n, vector = kernel.lanes;
   if (!stays_in_l2(o)) return quarters <= 3 * vector;
-  // Beyond a small product's, whose A tiles read where it lies, A would be copied.
+  // Of more work, tiles would copy A or come back to each of its rows for every few columns.
   if (o.m * o.n * o.k > small) return quarters <= 8 * vector;
   return quarters <= 3 * vector || (quarters > 4 * vector && quarters <= 6 * vector);
 }
