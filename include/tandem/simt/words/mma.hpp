@@ -13,7 +13,7 @@ inline constexpr int compiled_for = 1000;  ///< the executor has what the code o
 
 /// A lane's part of a product, for as long as the warp multiplies.
 struct product_of_warp {
-  double* c;
+  double* c;  ///< (tm, tn)
   double const *a, *b;
 };
 
