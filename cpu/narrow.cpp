@@ -93,14 +93,14 @@ bool is_faster_turned(microkernel<T> const& kernel, operands<T> const& o) {
 
 template <class T>
 bool suits_narrow(microkernel<T> const& kernel, operands<T> const& o) {
-  constexpr std::int64_t small = 80 * 80 * 80;
+  constexpr std::int64_t little_work = 80 * 80 * 80;
   if (o.a_row != 1) return false;
-  if (o.m * o.n * o.k <= small && is_faster_turned(kernel, o)) return true;
+  if (o.m * o.n * o.k <= little_work && is_faster_turned(kernel, o)) return true;
   if (o.m < o.n) return false;
   std::int64_t const quarters = 4 * o.n, vector = kernel.lanes;
   if (!stays_in_l2(o)) return quarters <= 3 * vector;
   // Of more work, tiles would copy A or come back to each of its rows for every few columns.
-  if (o.m * o.n * o.k > small) return quarters <= 8 * vector;
+  if (o.m * o.n * o.k > little_work) return quarters <= 8 * vector;
   return quarters <= 3 * vector || (quarters > 4 * vector && quarters <= 6 * vector);
 }
 
