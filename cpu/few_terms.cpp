@@ -34,7 +34,7 @@ void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, sp
   w.a_row = o.a_row, w.a_col = o.a_col;
   w.alpha = o.alpha;
   w.ldc = o.ldc;
-  w.far_c = o.beta != 0 && o.m * o.n * size > host_caches().l3 / 4;
+  w.asks_for_c = o.beta != 0 && o.m * o.n * size > host_caches().l3 / 4;
   for (std::int64_t j = cols.first; j < cols.last; j += step) {
     w.cols = std::min(step, cols.last - j);
     w.c = o.c + rows.first * o.ldc + j;

@@ -17,6 +17,9 @@
 namespace tandem::cpu {
 namespace {
 
+/// Terms before the end of which C is there, if it is asked for from L2.
+constexpr std::int64_t long_sum = 128;
+
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 template <class T>
@@ -32,6 +35,13 @@ std::int64_t rows_apart(std::int64_t terms) {
   return (ceil_div(terms, line) | 1) * line;
 }
 
+/// What is read some time later: `rows` of `length` elements, `apart` from each other.
+template <class T>
+struct rows_later {
+  T const* at = nullptr;
+  std::int64_t rows = 0, length = 0, apart = 0;
+};
+
 /// One block: mb rows of A from i0 on, nb columns of B from j0 on, kb terms from p0 on.
 template <class T>
 struct block {
@@ -42,7 +52,7 @@ struct block {
   T beta;
   T* packed_a;
   T* packed_b;
-  std::int64_t later_b = 0;  ///< elements of B that the next panel of k packs, which lie together
+  rows_later<T> later_b;  ///< what the next block packs of B
 
   // Rows that lie together stay rows, but so far apart that they leave each other alone in L1. Columns become tiles.
   void pack_a() const {
@@ -69,9 +79,32 @@ struct block {
         kernel.pack_b[static_cast<std::size_t>(width)](src + first * o.b_col, o.b_col, o.b_row, count, kb,
                                                        packed_b + first * kb);
     };
-    std::int64_t const rest = nb % t.cols, whole = nb - rest;
+    std::int64_t const rest = tiled_cols() % t.cols, whole = tiled_cols() - rest;
     pack(0, whole, kernel.width_of(t.cols));
     pack(whole, rest, kernel.width_of(rest));
+  }
+
+  std::int64_t tiled_cols() const { return j0 + nb == o.n ? nb - t.dot_cols : nb; }
+
+  // The last columns of B, each along k.
+  T* columns_along_k() const { return packed_b + (t.pack_b ? kb * padded(kernel, tiled_cols(), t.cols) : 0); }
+  void lay_columns() const {
+    T* const to = columns_along_k();
+    T const* const src = o.b + p0 * o.b_row + (o.n - t.dot_cols) * o.b_col;
+    for (std::int64_t p = 0; p < kb; ++p)
+      for (std::int64_t j = 0; j < t.dot_cols; ++j) to[j * kb + p] = src[p * o.b_row + j * o.b_col];
+  }
+
+  void multiply_columns(std::int64_t i, std::int64_t height) const {
+    tile_work<T> rows;
+    locate_a(rows, i, height);
+    dot_work<T> w;
+    w.k = kb;
+    w.a = rows.a, w.a_row = rows.a_row;
+    w.b = columns_along_k(), w.b_col = kb;
+    w.alpha = o.alpha, w.beta = beta;
+    w.c = o.c + (i0 + i) * o.ldc + o.n - t.dot_cols, w.c_row = o.ldc, w.c_col = 1;
+    kernel.dots(w, height, t.dot_cols);
   }
 
   void locate_a(tile_work<T>& w, std::int64_t i, std::int64_t height) const {
@@ -90,47 +123,64 @@ struct block {
     locate_a(w, i, height);
     w.b = t.pack_b ? packed_b + j * kb : o.b + p0 * o.b_row + j0 + j;
     w.b_row = o.b_row;
-    w.far = t.far, w.far_c = t.far_c, w.c_ahead = t.c_ahead;
+    w.a_ahead = t.a_ahead, w.b_ahead = t.b_ahead;
+    w.c_ahead = t.asks_for_next_c ? next_c(i, height, j) : t.c_ahead;
     w.alpha = o.alpha, w.beta = beta;
     w.c = o.c + (i0 + i) * o.ldc + j0 + j;
     w.ldc = o.ldc;
-    w.cols = std::min(t.cols, nb - j);
+    w.cols = std::min(t.cols, tiled_cols() - j);
     int const width = kernel.width_of(w.cols);
     w.streaming = t.streaming && w.cols == kernel.elements(width);
+    w.asks_for_c = !w.streaming && (t.far_c || kb > long_sum);
     if (t.pack_b) ask_ahead(w, i, height, j);
-    kernel.tile(t.pack_b ? source::packed : source::in_place, width, height)(w);
+    bool const asks = w.asks_for_c || w.a_ahead != 0 || w.b_ahead != 0 || w.next_rows > 0;
+    kernel.tile(t.pack_b ? source::packed : source::in_place, width, height, asks)(w);
+  }
+
+  // Elements from a tile's C to the next one's, in a row of tiles or below it.
+  std::int64_t next_c(std::int64_t i, std::int64_t height, std::int64_t j) const {
+    if (j + t.cols < tiled_cols()) return t.cols;
+    return i + height < mb ? height * o.ldc - j : 0;
   }
 
   // The last tile of a row of tiles asks for what the first of the next row reads of A. A single one does where A's
-  // rows are too short for the hardware to look ahead along them, and not over at once. What the next panel of k packs
-  // of B is shared out among the other tiles.
+  // rows are too short for the hardware to look ahead along them, and not over at once. What the next block packs of B
+  // is shared out among the other tiles.
   void ask_ahead(tile_work<T>& w, std::int64_t i, std::int64_t height, std::int64_t j) const {
     constexpr std::int64_t size = sizeof(T), least = 128, most = 1024;  // bytes of a row
+    std::int64_t const nb = tiled_cols();
     bool const last_asks_for_a = nb > t.cols || (kb * size >= least && kb * size <= most);
     if (last_asks_for_a && j + t.cols >= nb) {
       if (w.a_col == 1)
-        w.next = w.a + height * w.a_row, w.next_row = w.a_row, w.next_rows = std::min(height, mb - i - height);
+        w.next = w.a + height * w.a_row, w.next_row = w.a_row, w.next_length = kb,
+        w.next_rows = std::min(height, mb - i - height);
       return;
     }
-    if (later_b == 0) return;
+    if (later_b.rows == 0) return;
     std::int64_t const askers = ceil_div(nb, t.cols) - (last_asks_for_a ? 1 : 0);  // of a row of tiles
-    std::int64_t const rows = later_b / kb, done = i * askers + height * (j / t.cols), all = mb * askers;
-    std::int64_t const first = rows * done / all;
-    w.next = o.b + (p0 + kb) * o.b_row + first * kb;
-    w.next_row = kb;
-    w.next_rows = rows * (done + height) / all - first;
+    std::int64_t const done = i * askers + height * (j / t.cols), all = mb * askers;
+    std::int64_t const first = later_b.rows * done / all;
+    w.next = later_b.at + first * later_b.apart;
+    w.next_row = later_b.apart, w.next_length = later_b.length;
+    w.next_rows = later_b.rows * (done + height) / all - first;
   }
 
   void multiply() const {
     row_tiles const tiles(mb, t.rows);
+    std::int64_t const cols = tiled_cols();
+    bool const has_columns = cols < nb;
+    if (has_columns) lay_columns();
     if (t.pack_b || t.b_stays) {  // a tile's rows of A lie in L1
-      for (std::int64_t i = 0, done = 0; i < tiles.count; done += tiles.size(i++))
-        for (std::int64_t j = 0; j < nb; j += t.cols) multiply(done, tiles.size(i), j);
+      for (std::int64_t i = 0, done = 0; i < tiles.count; done += tiles.size(i++)) {
+        for (std::int64_t j = 0; j < cols; j += t.cols) multiply(done, tiles.size(i), j);
+        if (has_columns) multiply_columns(done, tiles.size(i));
+      }
       return;
     }
     // A panel of B that was just read lies in L1.
-    for (std::int64_t j = 0; j < nb; j += t.cols)
+    for (std::int64_t j = 0; j < cols; j += t.cols)
       for (std::int64_t i = 0, done = 0; i < tiles.count; done += tiles.size(i++)) multiply(done, tiles.size(i), j);
+    if (has_columns) multiply_columns(0, mb);
   }
 };
 
@@ -155,6 +205,27 @@ std::int64_t multiply_rows(microkernel<T> const& kernel, operands<T> const& o, s
   return p;
 }
 
+/// What is packed of B for the block behind that at (i0, j0, p0), if this is to be asked for.
+template <class T>
+rows_later<T> packed_next(operands<T> const& o, tiling const& t, span_of rows, span_of cols, span_of terms,
+                          std::int64_t i0, std::int64_t j0, std::int64_t p0) {
+  bool const is_one_block = t.nc >= cols.size();
+  j0 += t.nc;
+  if (j0 >= cols.last) j0 = cols.first, i0 += t.mc;
+  if (i0 >= rows.last) i0 = rows.first, p0 += t.kc;
+  bool const is_packed = p0 < terms.last && (i0 == rows.first || !is_one_block);
+  if (!t.pack_b || !is_packed) return {};
+  std::int64_t const nb = std::min(t.nc, cols.last - j0), kb = std::min(t.kc, terms.last - p0);
+  T const* const at = o.b + p0 * o.b_row + j0 * o.b_col;
+  if (o.b_col == 1 && o.b_row == nb) {  // which lies together
+    constexpr std::int64_t length = 1024 / sizeof(T);
+    return {at, kb * nb / length, length, length};
+  }
+  if (!t.asks_for_b) return {};
+  if (o.b_col == 1) return {at, kb, nb, o.b_row};
+  return {at, nb, kb, o.b_col};
+}
+
 }  // namespace
 
 template <class T>
@@ -164,7 +235,7 @@ std::int64_t packed_a_size(tiling const& t) {
 
 template <class T>
 std::int64_t packed_b_size(microkernel<T> const& kernel, tiling const& t) {
-  return t.pack_b ? whole_lines<T>(t.kc * padded(kernel, t.nc, t.cols)) : 0;
+  return whole_lines<T>((t.pack_b ? t.kc * padded(kernel, t.nc, t.cols) : 0) + t.kc * t.dot_cols);
 }
 
 template <class T>
@@ -179,8 +250,7 @@ void multiply_panels(microkernel<T> const& kernel, operands<T> const& o, tiling 
       std::int64_t const mb = std::min(t.mc, rows.last - i0);
       for (std::int64_t j0 = cols.first; j0 < cols.last; j0 += t.nc) {
         std::int64_t const nb = std::min(t.nc, cols.last - j0);
-        bool const is_dense = o.b_col == 1 && o.b_row == o.n && nb == o.n, is_last = i0 + mb == rows.last;
-        std::int64_t const later = is_dense && is_last ? std::min(t.kc, o.k - p0 - kb) * o.n : 0;
+        auto const later = packed_next(o, t, rows, cols, terms, i0, j0, p0);
         block<T> const part{kernel, o, t, i0, mb, j0, nb, p0, kb, beta, packed_a, packed_b, later};
         if (t.pack_a && j0 == cols.first) part.pack_a();
         if (t.pack_b && (i0 == rows.first || nb < cols.size())) part.pack_b();

@@ -44,11 +44,15 @@ struct tiling {
   std::int64_t cols = 0;     ///< columns of a register tile
   bool pack_a = false;       ///< else A is read where it lies
   bool pack_b = false;       ///< else B is read where it lies, which it must not be if it is transposed
-  bool far = false;          ///< B, read where it lies, is asked for ahead of time
   bool b_stays = false;      ///< B, read where it lies, stays in L2: row of tiles by row of tiles, as if it were packed
   bool far_c = false;        ///< C lies beyond L2
-  std::int32_t c_ahead = 0;  ///< columns from a tile to the one whose C is asked for while it works
+  std::int64_t c_ahead = 0;  ///< columns from a tile to the one whose C is asked for while it works
   bool streaming = false;    ///< C goes past the caches
+  /// Of operands read where they lie, the elements from those that a step of k reads to those which it asks for.
+  std::int64_t a_ahead = 0, b_ahead = 0;
+  bool asks_for_b = false;       ///< what the next block packs of B is asked for while this one is used
+  bool asks_for_next_c = false;  ///< a tile asks for the C of the next one, not for that which is c_ahead
+  std::int64_t dot_cols = 0;     ///< of the last columns of C, which are dot products along A's rows
 };
 
 /// Whether C is one or two rows so long that whole ones are passed over at a time, each row of B a stream.

@@ -24,6 +24,9 @@ constexpr double microsecond = 3500;
 
 constexpr std::int64_t page = 4096;  // bytes
 
+/// Intel's of late, 2 MiB and more, which are farther from L3 than AMD's of 1 MiB.
+bool has_large_l2(cache_sizes const& caches) { return caches.l2 > (1 << 20); }
+
 /// Waking a team, which mostly still watches for work.
 double waking(int parts) { return parts == 1 ? 0 : (2 + 0.2 * parts) * microsecond; }
 
@@ -84,6 +87,14 @@ bool is_soon_done(cache_sizes const& caches, microkernel<T> const& kernel, opera
   return o.m <= few_tiles * kernel.mr && o.b_row == o.n && o.k * o.n * size <= caches.l3 / 4;
 }
 
+/// Into how many places of one block each L2 is divided. Beside few rows of A the copying of B takes a good part of the
+/// time: small blocks leave room for the next one, which is asked for while one is used. (Measured where L2 is large.)
+template <class T>
+std::int64_t places_of_b(cache_sizes const& caches, operands<T> const& o) {
+  if (!has_large_l2(caches)) return 2;
+  return o.m <= 256 ? 8 : o.m <= 512 ? 4 : 2;
+}
+
 /// Blocks of A and B packed for tiles of rows x cols.
 template <class T>
 tiling tiled(cache_sizes const& caches, operands<T> const& o, std::int64_t rows, std::int64_t cols) {
@@ -91,10 +102,12 @@ tiling tiled(cache_sizes const& caches, operands<T> const& o, std::int64_t rows,
   tiling t;
   t.rows = rows, t.cols = cols;
   t.pack_a = t.pack_b = true;
-  // Long sums pass over C seldom: a page of a row of A. A block of B fills half of L2 and is narrow, a block of A comes
-  // back from L3 for each.
+  // Long sums pass over C seldom: a page of a row of A. A block of B fills half of L2 or less and is narrow, a block of
+  // A comes back from L3 for each.
   t.kc = split(o.k, std::clamp<std::int64_t>(caches.l2 / 256, 64, page) / size, 8);
-  t.nc = split(o.n, caches.l2 / 2 / (size * t.kc), cols);
+  auto const places = places_of_b(caches, o);
+  t.nc = split(o.n, caches.l2 / places / (size * t.kc), cols);
+  t.asks_for_b = places > 2;
   t.mc = split(o.m, std::min<std::int64_t>(caches.l3 / 8, 4 << 20) / (size * t.kc) + rows, rows);
   return t;
 }
@@ -105,7 +118,7 @@ tiling tiled(cache_sizes const& caches, operands<T> const& o, std::int64_t rows,
 template <class T>
 bool is_rather_skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr std::int64_t size = sizeof(T), few = 168, high = 8;
-  bool const c_stays = caches.l2 <= (1 << 20) || o.m * o.n * size <= caches.l2 / 2;
+  bool const c_stays = !has_large_l2(caches) || o.m * o.n * size <= caches.l2 / 2;
   return o.m <= few && kernel.rows[3] >= high && c_stays;
 }
 
@@ -121,11 +134,30 @@ tiling skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<
     t.rows = kernel.rows[static_cast<std::size_t>(width)], t.cols = width * kernel.lanes;
   // Rows of B that are a multiple of a page apart meet in few sets of L2. On processors with 2 MiB of it (Intel's) long
   // stretches of them push each other out; with 1 MiB (Zen 5) they are faster all the same.
-  bool const meet = o.b_row * size % page == 0 && caches.l2 > (1 << 20);
+  bool const meet = o.b_row * size % page == 0 && has_large_l2(caches);
   t.kc = std::min<std::int64_t>(o.k, streams_rows(o) ? kernel.most_terms : meet ? 64 : 256);
   t.mc = o.m, t.nc = o.n;
-  t.far = o.k * o.n * size > caches.l2 / 2;
+  if (o.k * o.n * size > caches.l2 / 2) t.b_ahead = 512 / size;
   return t;
+}
+
+/// Whether a small C has so many terms, in rows of a transposed A and of B, that both pass as streams.
+template <class T>
+bool are_streams(microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr std::int64_t many = 512;
+  return o.a_col != 1 && o.b_col == 1 && o.m > kernel.mr && o.k > many;
+}
+
+/// The last columns of C, if they are one or two and fill a quarter of a vector at most: as dot products along A's rows
+/// they take a fraction of its time.
+template <class T>
+std::int64_t columns_left(microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr std::int64_t few = 2, many_rows = 16, many_terms = 32;
+  std::int64_t const left = o.n % kernel.lanes;
+  return left <= few && 4 * left <= kernel.lanes && o.n > kernel.lanes && o.a_col == 1 && o.m >= many_rows &&
+                 o.k >= many_terms
+             ? left
+             : 0;
 }
 
 template <class T>
@@ -152,6 +184,13 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
     t.pack_a = o.a_col != 1 && o.m > kernel.mr;
     // Rows of A that are a multiple of a page apart share the eight places of one set of L1.
     if (o.a_row * size % page == 0) t.rows = std::min<std::int64_t>(t.rows, 8);
+    if (has_large_l2(caches) && are_streams(kernel, o)) {
+      // Stretches of both stay in L1 while their tiles pass over them; the next rows are asked for on the way.
+      constexpr std::int64_t stretch = 128, rows_ahead = 32;
+      t.pack_a = t.pack_b = false, t.b_stays = true;
+      t.kc = stretch;
+      t.a_ahead = rows_ahead * o.a_col, t.b_ahead = rows_ahead * o.b_row;
+    }
     return t;
   }
   if (!transposed_b && !are_near(caches, o) && is_rather_skinny(caches, kernel, o)) return skinny(caches, kernel, o);
@@ -179,15 +218,18 @@ tiling packed_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
 template <class T>
 tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   auto t = cut(caches, kernel, o);
-  constexpr std::int64_t size = sizeof(T), few = 24;
+  constexpr std::int64_t size = sizeof(T), few = 24, short_sum = 256;
   t.far_c = o.m * o.n * size > caches.l2;
+  t.dot_cols = columns_left(kernel, o);
   t.streaming = streams(caches, o, t);
+  t.asks_for_next_c = t.far_c && o.k <= short_sum;
   if (t.far_c && !t.streaming && o.k <= few && kernel.rows[4] > 0 && o.m > 2 * kernel.mr && o.n > 4 * kernel.nr &&
       o.b_col == 1 && o.k * o.n * size <= caches.l2 / 2) {
     // C takes longer than the sums. Of wide tiles it has fewer rows at a time, each longer, and the hardware looks
     // ahead; from beyond L3 not far enough: there the C of the second tile from here is asked for.
     t.rows = kernel.rows[4], t.cols = 4 * kernel.lanes;
     t.far_c = o.m * o.n * size > caches.l3 / 4 * 3, t.c_ahead = 8 * kernel.lanes;
+    t.asks_for_next_c = false;
     t.pack_b = false, t.b_stays = true, t.nc = o.n;
   }
   return t;

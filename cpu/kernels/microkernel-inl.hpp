@@ -35,7 +35,7 @@ struct column {
   std::int64_t stride, step;  // bytes
 };
 
-// How far ahead along a row of B a tile that reads it where it lies asks for it: DRAM is some hundred cycles away.
+// How far ahead along a row dot products ask for it: DRAM is some hundred cycles away.
 template <class T>
 constexpr int cols_ahead = 512 / sizeof(T);
 
@@ -47,16 +47,39 @@ struct later_rows {
   HWY_INLINE explicit later_rows(tile_work<T> const& w)
       : at(reinterpret_cast<char const*>(w.next_rows > 0 ? w.next : w.a)),
         step(w.next_rows > 0 ? lines * line : 0),
-        steps(w.next_rows > 0 ? w.k * static_cast<std::int64_t>(sizeof(T)) / (lines * line) + 1 : w.k) {}
+        steps(is_apart(w)    ? w.next_length * static_cast<std::int64_t>(sizeof(T)) / (lines * line) + 1
+              : w.asks_for_c ? w.k / R + 1
+                             : w.k) {}
+  // Rows that lie together are one.
+  static HWY_INLINE bool is_apart(tile_work<T> const& w) { return w.next_rows > 0 && w.next_row != w.next_length; }
   HWY_INLINE void ask() {
     for (int i = 0; i < lines; ++i) __builtin_prefetch(at + i * line, 0, 2);
     at += step;
   }
   HWY_INLINE void turn_to_row(tile_work<T> const& w, std::int64_t row) {
-    if (row < w.next_rows) at = reinterpret_cast<char const*>(w.next + row * w.next_row);
+    if (row < w.next_rows && w.next_row != w.next_length) at = reinterpret_cast<char const*>(w.next + row * w.next_row);
   }
   char const* at;
   std::int64_t step, steps;  // bytes a step of k; steps of k for a row
+};
+
+// Asks for rows of C, this tile's or a later one's, while the sums are made: they are far apart, where no hardware
+// prefetcher looks. All at once they would keep what loads of A and B need to wait for a line.
+template <class T, int R, int V, int N>
+struct rows_of_c {
+  // `steps`: of k between two turns.
+  HWY_INLINE rows_of_c(tile_work<T> const& w, std::int64_t steps)
+      : at(w.c + w.c_ahead), ldc(w.ldc), rows(w.asks_for_c ? R : 0) {
+    if (rows > 0)
+      while (at_once * w.k < R * steps) ++at_once;
+  }
+  HWY_INLINE void ask() {
+    for (int i = 0; i < at_once && rows > 0; ++i, --rows, at += ldc)
+      for (int v = 0; v < V; ++v) __builtin_prefetch(at + v * N, 1);
+  }
+  T const* at;
+  std::int64_t ldc;
+  int rows, at_once = 1;
 };
 
 // The sums of a tile with a part of a vector, where there are no masks.
@@ -147,27 +170,74 @@ HWY_INLINE void add_product(column<T, R> const& a, hn::Vec<D> const (&b_row)[V],
   }
 }
 
-// All steps of k on B where it lies; `far`: it is asked for ahead of time.
-template <class T, class D, int R, int V, bool far>
+// All steps of k on a packed panel of B.
+template <class T, class D, int R, int V, bool asks>
+HWY_INLINE void add_products_packed(tile_work<T> const& w, column<T, R> a, hn::Vec<D> (&acc)[R][V]) {
+  D const d;
+  constexpr int N = static_cast<int>(hn::MaxLanes(D()));
+  T const* HWY_RESTRICT b = w.b;
+  [[maybe_unused]] later_rows<T, R> later(w);
+  auto const add = [&](std::int64_t steps) HWY_ATTR {
+    for (std::int64_t p = steps; p > 0; --p, a.advance(), b += V * N) {
+      if constexpr (asks) later.ask();
+      hn::Vec<D> b_row[V];
+      HWY_UNROLL(4)
+      for (int v = 0; v < V; ++v) b_row[v] = hn::Load(d, b + v * N);
+      add_product<T, D, R, V>(a, b_row, acc);
+    }
+  };
+  if constexpr (asks) {
+    rows_of_c<T, R, V, N> of_c(w, later.steps);
+    for (std::int64_t left = w.k, row = 0; left > 0; left -= later.steps, later.turn_to_row(w, ++row)) {
+      of_c.ask();
+      add(left < later.steps ? left : later.steps);
+    }
+  } else {
+    add(w.k);
+  }
+}
+
+// What the steps of k ask for ahead of time, beside C.
+enum class asked { nothing, only_c, b, a_and_b };
+
+// All steps of k on B where it lies.
+template <class T, class D, int R, int V, asked ahead>
 HWY_INLINE void add_products_in_place(tile_work<T> const& w, column<T, R> a, first_lanes<D> const& last,
                                       hn::Vec<D> (&acc)[R][V]) {
   D const d;
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
   bool const whole = last.count == N;
   T const* HWY_RESTRICT b = w.b;
-  for (std::int64_t p = w.k; p > 0; --p, a.advance(), b += w.b_row) {
-    hn::Vec<D> b_row[V];
-    HWY_UNROLL(4)
-    for (int v = 0; v < V; ++v) {
-      if (far) hwy::Prefetch(b + cols_ahead<T> + v * N);
-      b_row[v] = v < V - 1 || (whole && !has_mask_registers) ? hn::LoadU(d, b + v * N) : last.load(b + v * N);
+  [[maybe_unused]] std::int64_t const b_ahead = w.b_ahead, a_ahead = w.a_ahead * static_cast<std::int64_t>(sizeof(T));
+  auto const add = [&](std::int64_t steps) HWY_ATTR {
+    for (std::int64_t p = steps; p > 0; --p, a.advance(), b += w.b_row) {
+      if constexpr (ahead == asked::a_and_b) {  // a column's elements lie in two lines at most
+        __builtin_prefetch(a.base[0] + a_ahead);
+        __builtin_prefetch(a.base[0] + a_ahead + (R - 1) * sizeof(T));
+      }
+      hn::Vec<D> b_row[V];
+      HWY_UNROLL(4)
+      for (int v = 0; v < V; ++v) {
+        if constexpr (ahead >= asked::b) hwy::Prefetch(b + b_ahead + v * N);
+        b_row[v] = v < V - 1 || (whole && !has_mask_registers) ? hn::LoadU(d, b + v * N) : last.load(b + v * N);
+      }
+      add_product<T, D, R, V>(a, b_row, acc);
     }
-    add_product<T, D, R, V>(a, b_row, acc);
+  };
+  if constexpr (ahead != asked::nothing) {
+    std::int64_t const turn = w.asks_for_c ? w.k / R + 1 : w.k;
+    rows_of_c<T, R, V, N> of_c(w, turn);
+    for (std::int64_t left = w.k; left > 0; left -= turn) {
+      of_c.ask();
+      add(left < turn ? left : turn);
+    }
+  } else {
+    add(w.k);
   }
 }
 
-// The tile of R rows and V vectors of D.
-template <class T, class D, int R, int V, source S>
+// The tile of R rows and V vectors of D; `asks`: for what is far from the processor.
+template <class T, class D, int R, int V, source S, bool asks>
 HWY_NOINLINE void tile(tile_work<T> const& w) {
   D const d;
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
@@ -183,29 +253,17 @@ HWY_NOINLINE void tile(tile_work<T> const& w) {
     HWY_UNROLL(4)
     for (int v = 0; v < V; ++v) acc[r][v] = hn::Zero(d);
   }
-  // C is wanted when the sums are done, or a later tile's is; its rows are far apart, where no hardware prefetcher
-  // looks. Few steps of k are over before it would be there from a cache nearby.
-  if ((w.k > 64 || w.far_c) && !w.streaming)
-    for (int r = 0; r < R; ++r)
-      for (int v = 0; v < V; ++v) __builtin_prefetch(w.c + r * w.ldc + v * N + w.c_ahead, 1);
   if constexpr (S == source::packed) {
-    later_rows<T, R> later(w);
-    for (std::int64_t done = 0, row = 0; done < w.k; later.turn_to_row(w, ++row)) {
-      std::int64_t const steps = w.k - done < later.steps ? w.k - done : later.steps;
-      done += steps;
-      for (std::int64_t p = steps; p > 0; --p, a.advance(), b += V * N) {
-        later.ask();
-        vec b_row[V];
-        HWY_UNROLL(4)
-        for (int v = 0; v < V; ++v) b_row[v] = hn::Load(d, b + v * N);
-        add_product<T, D, R, V>(a, b_row, acc);
-      }
-    }
+    add_products_packed<T, D, R, V, asks>(w, a, acc);
+  } else if constexpr (!asks) {
+    add_products_in_place<T, D, R, V, asked::nothing>(w, a, last, acc);
   } else {
-    if (w.far)
-      add_products_in_place<T, D, R, V, true>(w, a, last, acc);
+    if (w.a_ahead != 0)
+      add_products_in_place<T, D, R, V, asked::a_and_b>(w, a, last, acc);
+    else if (w.b_ahead != 0)
+      add_products_in_place<T, D, R, V, asked::b>(w, a, last, acc);
     else
-      add_products_in_place<T, D, R, V, false>(w, a, last, acc);
+      add_products_in_place<T, D, R, V, asked::only_c>(w, a, last, acc);
   }
 
   if (!whole && !has_masks) {
@@ -401,8 +459,8 @@ constexpr void fill(microkernel<T>& k, int width) {
   if constexpr (R > 0) {
     k.rows[width] = R > k.rows[width] ? R : k.rows[width];
     k.pack_b[width] = pack<T, V* static_cast<int>(hn::MaxLanes(D()))>;
-    k.tiles[0][width][R - 1] = tile<T, D, R, V, source::packed>;
-    k.tiles[1][width][R - 1] = tile<T, D, R, V, source::in_place>;
+    k.tiles[0][width][R - 1] = {tile<T, D, R, V, source::packed, false>, tile<T, D, R, V, source::packed, true>};
+    k.tiles[1][width][R - 1] = {tile<T, D, R, V, source::in_place, false>, tile<T, D, R, V, source::in_place, true>};
     fill<T, D, R - 1, V>(k, width);
   }
 }

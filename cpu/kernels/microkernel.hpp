@@ -17,13 +17,15 @@ struct tile_work {
   std::int64_t a_row = 0, a_col = 0;
   T const* b = nullptr;  ///< element (p, j) is b[p * b_row + j]
   std::int64_t b_row = 0;
-  bool far = false;          ///< B lies beyond L2, so that the columns to the right are asked for ahead of time
-  bool far_c = false;        ///< C lies beyond L2
-  bool streaming = false;    ///< C's lines are whole, aligned, and not wanted in the caches
-  std::int32_t c_ahead = 0;  ///< elements from the tile's C to that which is asked for while it works
-  /// Rows of k elements, `next_row` apart, that are read later, of A or of B; asked for on the way.
+  bool streaming = false;  ///< C's lines are whole, aligned, and not wanted in the caches
+  // Only tiles that ask for what is far from the processor read what follows, down to alpha.
+  bool asks_for_c = false;  ///< for as many rows of C, c_ahead elements from the tile's
+  std::int64_t c_ahead = 0;
+  /// Of operands read where they lie, the elements from those that a step of k reads to those which it asks for.
+  std::int64_t a_ahead = 0, b_ahead = 0;
+  /// Beside a packed B: rows of `next_length` elements, `next_row` apart, that are read later, of A or of B.
   T const* next = nullptr;
-  std::int64_t next_rows = 0, next_row = 0;
+  std::int64_t next_rows = 0, next_row = 0, next_length = 0;
   T alpha = 1, beta = 0;
   T* c = nullptr;
   std::int64_t ldc = 0;
@@ -73,8 +75,9 @@ struct microkernel {
   int lanes = 0;                      ///< of a vector
   int widest = 0;                     ///< vectors of the widest tile with sums enough to keep the arithmetic busy
   std::array<int, widths> rows = {};  ///< the most rows of a tile, by its width; 0: there is none
-  std::array<std::array<std::array<tile_function<T>, most_rows>, widths>, 2> tiles = {};  // (source, width, rows - 1)
-  std::array<pack_contiguous_function<T>, most_rows> pack_a = {};                         ///< by rows - 1
+  using near_and_far = std::array<tile_function<T>, 2>;                               // the second asks for what is far
+  std::array<std::array<std::array<near_and_far, most_rows>, widths>, 2> tiles = {};  // (source, width, rows - 1)
+  std::array<pack_contiguous_function<T>, most_rows> pack_a = {};                     ///< by rows - 1
   std::array<pack_function<T>, widths> pack_b = {};
   /// c[i] = fma(alpha, sums[i], beta * c[i]), as a tile would have written it.
   void (*combine)(std::int64_t n, T alpha, T const* sums, T beta, T* c) = nullptr;
@@ -102,8 +105,9 @@ struct microkernel {
     return cols <= lanes ? 1 : cols <= 2 * lanes ? 2 : cols <= 3 * lanes ? 3 : 4;
   }
   std::int64_t elements(int width) const { return width == 0 ? lanes / 2 : width * lanes; }
-  tile_function<T> tile(source b, int width, std::int64_t tile_rows) const {
-    return tiles[static_cast<std::size_t>(b)][static_cast<std::size_t>(width)][static_cast<std::size_t>(tile_rows - 1)];
+  tile_function<T> tile(source b, int width, std::int64_t tile_rows, bool asks = false) const {
+    auto const& of_width = tiles[static_cast<std::size_t>(b)][static_cast<std::size_t>(width)];
+    return of_width[static_cast<std::size_t>(tile_rows - 1)][asks ? 1 : 0];
   }
 };
 

@@ -35,7 +35,7 @@ HWY_INLINE void update_rows(tile_work<T> const& w) {
   T const* HWY_RESTRICT const b = w.b;
   T* HWY_RESTRICT const c = w.c;
   std::int64_t const n = w.cols, b_row = w.b_row, ldc = w.ldc;
-  bool const far_c = w.far_c;
+  bool const asks_for_c = w.asks_for_c;
   auto const alpha = hn::Set(d, w.alpha), beta = hn::Set(d, w.beta);
   hn::Vec<D> of_a[R][P], of_b[P];
   HWY_UNROLL(8)
@@ -50,7 +50,7 @@ HWY_INLINE void update_rows(tile_work<T> const& w) {
     HWY_UNROLL(8)
     for (int r = 0; r < R; ++r) {
       T* const to = c + r * ldc + j;
-      if (far_c) __builtin_prefetch(to + R * ldc, 1);
+      if (asks_for_c) __builtin_prefetch(to + R * ldc, 1);
       auto const old = E == ending::added ? hn::LoadU(d, to) : hn::Zero(d);
       hn::StoreU(updated<D, P, E>(of_a[r], of_b, alpha, beta, old), d, to);
     }

@@ -229,6 +229,44 @@ TEST_CASE("a few terms, along C's rows and down them, with B as it lies and turn
   });
 }
 
+TEST_CASE("one or two columns behind the last whole vector, which are dot products along A") {
+  for_each_gemm([](tandem::kernel const& row) {
+    for (std::int64_t n : {9, 18, 33, 66, 257})
+      for (auto const& [m, k] : {std::pair<std::int64_t, std::int64_t>{16, 1100}, {40, 300}, {401, 129}})
+        for (bool trans_b : {false, true}) {
+          INFO(m, "x", n, "x", k, " ", trans_b);
+          CHECK(errors(row, {m, n, k}, {false, trans_b}) == 0);
+          CHECK(
+              errors(row, {m, n, k},
+                     {.trans_b = trans_b, .alpha = -1.25, .beta = 0.5, .gap = 3, .at_end = false, .integers = false}) ==
+              0);
+        }
+  });
+}
+
+TEST_CASE("a small C of many terms beside a transposed A") {
+  for_each_gemm([](tandem::kernel const& row) {
+    for (shape const& s : {shape{15, 128, 700}, {32, 32, 5000}, {33, 33, 5003}, {64, 20, 1025}, {128, 70, 641}})
+      for (std::int64_t gap : {0, 3}) {
+        INFO(s.m, "x", s.n, "x", s.k, " ", gap);
+        CHECK(errors(row, s, {.trans_a = true, .gap = gap}) == 0);
+        CHECK(errors(row, s, {.trans_a = true, .alpha = -1.25, .beta = 0.5, .gap = gap, .integers = false}) == 0);
+      }
+  });
+}
+
+TEST_CASE("several blocks of B, the next of which is asked for") {
+  for_each_gemm([](tandem::kernel const& row) {
+    for (shape const& s : {shape{30, 800, 300}, {29, 140, 2300}, {260, 300, 600}})
+      for (bool trans_a : {false, true})
+        for (bool trans_b : {false, true}) {
+          INFO(s.m, "x", s.n, "x", s.k, " ", trans_a, trans_b);
+          CHECK(errors(row, s, {trans_a, trans_b}) == 0);
+          CHECK(errors(row, s, {trans_a, trans_b, -1.25, 0.5, 3, false}) == 0);
+        }
+  });
+}
+
 TEST_CASE("a few columns or rows beside operands of any length and layout") {
   for_each_gemm([](tandem::kernel const& row) {
     for (shape const& s : {shape{48, 2, 70},

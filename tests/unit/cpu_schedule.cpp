@@ -76,6 +76,16 @@ void for_each_product(F const& f) {
           }
 }
 
+/// For every instruction set and element type: f(kernel).
+template <class F>
+void for_each_kernel(F const& f) {
+  for (auto const* set : tandem::cpu::instruction_sets()) {
+    INFO(set->technique);
+    f(set->f32);
+    f(set->f64);
+  }
+}
+
 TEST_CASE("what is packed fits its cache, and tiles fit the registers") {
   cache_sizes const caches{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
   for_each_product([&]<class T>(tandem::cpu::microkernel<T> const& kernel, tandem::cpu::operands<T> const& o) {
@@ -292,6 +302,68 @@ TEST_CASE("a large C of a few terms is computed in wide tiles, unless it goes pa
     CHECK(far(64 << 20));
     CHECK(!far(128 << 20));
   }
+}
+
+TEST_CASE("one or two columns behind the last whole vector are dot products, where A lies along k") {
+  cache_sizes const caches{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    auto const columns = [&](std::int64_t m, std::int64_t n, std::int64_t k, bool trans_a = false) {
+      return tandem::cpu::choose_tiling(caches, kernel, product<T>(m, n, k, trans_a)).dot_cols;
+    };
+    std::int64_t const lanes = kernel.lanes, most = std::min<std::int64_t>(2, lanes / 4);
+    for (std::int64_t left = 0; left < lanes; ++left) {
+      CHECK(columns(100, 8 * lanes + left, 100) == (left <= most ? left : 0));
+      CHECK(columns(100, left + 1, 100) == 0);
+      CHECK(columns(100, 8 * lanes + left, 100, true) == 0);
+    }
+    CHECK(columns(16, lanes + most, 32) == most);
+    CHECK(columns(15, lanes + most, 32) == 0);
+    CHECK(columns(16, lanes + most, 31) == 0);
+  });
+}
+
+TEST_CASE("with a large L2 the next block of B is asked for beside few rows of A, and has a place there") {
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    auto const tiling = [&](std::int64_t m, std::int64_t l2) {
+      return tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = l2, .l3 = 256 << 20}, kernel, product<T>(m, 8000, 999));
+    };
+    constexpr std::int64_t large = 2 << 20, size = sizeof(T);
+    for (std::int64_t m : {200, 256, 300, 512}) {
+      auto const t = tiling(m, large);
+      INFO(m, ": ", t.kc, " x ", t.nc);
+      CHECK(t.asks_for_b);
+      CHECK(t.kc * t.nc * size <= large / (m <= 256 ? 8 : 4));
+    }
+    CHECK_FALSE(tiling(513, large).asks_for_b);
+    CHECK_FALSE(tiling(200, 1 << 20).asks_for_b);
+  });
+}
+
+TEST_CASE("a small C of many terms, A transposed: both operands where they lie, with a large L2") {
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    auto const copies = [&](std::int64_t l2, std::int64_t k) {
+      auto const t = tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = l2, .l3 = 256 << 20}, kernel,
+                                                product<T>(4 * kernel.mr, 2 * kernel.nr, k, true));
+      CHECK(t.pack_a == (t.a_ahead == 0));
+      CHECK((t.a_ahead == 0) == (t.b_ahead == 0));
+      return t.pack_a;
+    };
+    CHECK_FALSE(copies(2 << 20, 100000));
+    CHECK(copies(2 << 20, 512));
+    CHECK(copies(1 << 20, 100000));
+  });
+}
+
+TEST_CASE("a C beyond L2 is asked for a tile early where sums are short") {
+  cache_sizes const caches{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    auto const early = [&](std::int64_t n, std::int64_t k) {
+      return tandem::cpu::choose_tiling(caches, kernel, product<T>(1000, n, k)).asks_for_next_c;
+    };
+    CHECK(early(1000, 256));
+    CHECK_FALSE(early(1000, 257));
+    CHECK_FALSE(early(100, 256));  // C stays in L2
+  });
 }
 
 TEST_CASE("caches smaller than a tile still give a tile") {
