@@ -131,7 +131,7 @@ struct block {
     w.cols = std::min(t.cols, tiled_cols() - j);
     int const width = kernel.width_of(w.cols);
     w.streaming = t.streaming && w.cols == kernel.elements(width);
-    w.asks_for_c = !w.streaming && (t.far_c || kb > long_sum);
+    w.asks_for_c = !w.streaming && (t.far_c || (t.pack_b && kb > long_sum));
     if (t.pack_b) ask_ahead(w, i, height, j);
     bool const asks = w.asks_for_c || w.a_ahead != 0 || w.b_ahead != 0 || w.next_rows > 0;
     kernel.tile(t.pack_b ? source::packed : source::in_place, width, height, asks)(w);
