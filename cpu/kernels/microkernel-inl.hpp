@@ -242,8 +242,7 @@ HWY_NOINLINE void tile(tile_work<T> const& w) {
   D const d;
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
   using vec = hn::Vec<D>;
-  T const* HWY_RESTRICT b = w.b;
-  column<T, R> a(w.a, w.a_row, w.a_col);
+  column<T, R> const a(w.a, w.a_row, w.a_col);
   first_lanes<D> const last(static_cast<std::size_t>(w.cols - (V - 1) * N));  // columns of the last vector
   bool const whole = last.count == N;
 
