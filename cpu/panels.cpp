@@ -148,16 +148,16 @@ struct block {
   // is shared out among the other tiles.
   void ask_ahead(tile_work<T>& w, std::int64_t i, std::int64_t height, std::int64_t j) const {
     constexpr std::int64_t size = sizeof(T), least = 128, most = 1024;  // bytes of a row
-    std::int64_t const nb = tiled_cols();
-    bool const last_asks_for_a = nb > t.cols || (kb * size >= least && kb * size <= most);
-    if (last_asks_for_a && j + t.cols >= nb) {
+    std::int64_t const cols = tiled_cols();
+    bool const last_asks_for_a = cols > t.cols || (kb * size >= least && kb * size <= most);
+    if (last_asks_for_a && j + t.cols >= cols) {
       if (w.a_col == 1)
         w.next = w.a + height * w.a_row, w.next_row = w.a_row, w.next_length = kb,
         w.next_rows = std::min(height, mb - i - height);
       return;
     }
     if (later_b.rows == 0) return;
-    std::int64_t const askers = ceil_div(nb, t.cols) - (last_asks_for_a ? 1 : 0);  // of a row of tiles
+    std::int64_t const askers = ceil_div(cols, t.cols) - (last_asks_for_a ? 1 : 0);  // of a row of tiles
     std::int64_t const done = i * askers + height * (j / t.cols), all = mb * askers;
     std::int64_t const first = later_b.rows * done / all;
     w.next = later_b.at + first * later_b.apart;
