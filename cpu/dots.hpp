@@ -1,6 +1,8 @@
 // Products with few rows or columns as dot products: what lies together is read together, once.
 #pragma once
 
+#include <cstdint>
+
 #include "cpu/kernels/microkernel.hpp"
 #include "cpu/operands.hpp"
 
@@ -17,6 +19,17 @@ void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threa
 /// The terms of one stretch of k.
 template <class T>
 std::int64_t dots_stretch(operands<T> const& o);
+
+/// The columns of an m x n C behind its last whole vector, if they are `most` at most: as dot products they take a
+/// fraction of the time of a vector, where there are enough rows and terms to be worth their beginning and end. 0:
+/// none.
+template <class T>
+std::int64_t columns_left(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
+                          std::int64_t most) {
+  constexpr std::int64_t many_rows = 16, many_terms = 32;
+  std::int64_t const left = n & (kernel.lanes - 1);  // lanes are a power of two
+  return left <= most && n > kernel.lanes && k >= many_terms && m >= many_rows ? left : 0;
+}
 
 extern template std::int64_t dots_stretch(operands<float> const&);
 extern template std::int64_t dots_stretch(operands<double> const&);

@@ -191,14 +191,10 @@ std::int64_t enough_rows(microkernel<T> const& kernel, int width) {
   return std::min(kernel.rows[static_cast<std::size_t>(width)], sums / std::max(width, 1));
 }
 
-/// One or two columns behind the last whole vector of a row of C, which would take as long as a vector of them: enough
-/// dot products along A's rows, or of a transposed A enough to go along its columns, to be worth their beginning and
-/// end.
+/// One or two, along A's rows or, of a transposed A, its columns.
 template <class T>
 std::int64_t columns_left(microkernel<T> const& kernel, problem const& p) {
-  constexpr std::int64_t few = 2, long_k = 32, many_rows = 16;
-  std::int64_t const left = p.n & (kernel.lanes - 1);  // lanes are a power of two
-  return left <= few && p.n > kernel.lanes && p.k >= long_k && p.m >= many_rows ? left : 0;
+  return columns_left(kernel, p.m, p.n, p.k, 2);
 }
 
 template <class T>

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "cpu/dots.hpp"
+
 namespace tandem::cpu {
 namespace {
 
@@ -148,18 +150,6 @@ bool are_streams(microkernel<T> const& kernel, operands<T> const& o) {
   return o.a_col != 1 && o.b_col == 1 && o.m > kernel.mr && o.k > many;
 }
 
-/// The last columns of C, if they are one or two and fill a quarter of a vector at most: as dot products along A's rows
-/// they take a fraction of its time.
-template <class T>
-std::int64_t columns_left(microkernel<T> const& kernel, operands<T> const& o) {
-  constexpr std::int64_t few = 2, many_rows = 16, many_terms = 32;
-  std::int64_t const left = o.n % kernel.lanes;
-  return left <= few && 4 * left <= kernel.lanes && o.n > kernel.lanes && o.a_col == 1 && o.m >= many_rows &&
-                 o.k >= many_terms
-             ? left
-             : 0;
-}
-
 template <class T>
 tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
@@ -220,7 +210,8 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
   auto t = cut(caches, kernel, o);
   constexpr std::int64_t size = sizeof(T), few = 24, short_sum = 256;
   t.far_c = o.m * o.n * size > caches.l2;
-  t.dot_cols = columns_left(kernel, o);
+  // Along A's rows. A vector of few elements loses less.
+  if (o.a_col == 1) t.dot_cols = columns_left(kernel, o.m, o.n, o.k, std::min<std::int64_t>(2, kernel.lanes / 4));
   t.streaming = streams(caches, o, t);
   t.asks_for_next_c = t.far_c && o.k <= short_sum;
   if (t.far_c && !t.streaming && o.k <= few && kernel.rows[4] > 0 && o.m > 2 * kernel.mr && o.n > 4 * kernel.nr &&
