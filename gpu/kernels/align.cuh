@@ -68,21 +68,29 @@ void launch_align(aligned_copy<T> const& a, aligned_copy<T> const& b, CUstream_s
 
 /// How an operand lies: a step of k a line, at multiples of 16 bytes, is what copies to shared memory are fastest with.
 struct operand_place {
-  bool along_k, vectors;  ///< contiguous in k; begins_with_vectors
+  bool along_k;        ///< contiguous in k
+  bool vectors;        ///< begins_with_vectors
+  bool whole_vectors;  ///< consists_of_vectors
 };
 
-/// Which operands to copy first: those of the `bad` ones whose elements it takes longer to bring to shared memory as
-/// they lie, one by one, than to copy. `together`: 16 bytes come at a time only if both are copied, or need not be.
+/// Multiply-adds that an element of A and one of B takes on its way to shared memory as it lies; 0: no more than in a
+/// copy of it.
+struct element_costs {
+  double a, b;
+};
+
+/// Which operands to copy first: those whose elements take longer as they lie, for all tiles, than the copy.
+/// `together`: all that cost something, or none.
 template <class tiling>
-gpu::operand_copies worth_copying(problem const& p, gpu::operand_copies bad, bool together) {
+gpu::operand_copies worth_copying(problem const& p, element_costs cost, bool together) {
   constexpr auto size = sizeof(typename tiling::element);
   // Bytes that are copied in a microsecond, read and written, and microseconds of the kernel that does it.
   constexpr double copied = 3e6, call = 2.5;
   double const m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
-  double const by_itself = tiling::of_element * m * n * k / tiling::rate;
-  double const gain_a = bad.a ? by_itself / tiling::bn - 2 * size * m * k / copied : 0;
-  double const gain_b = bad.b ? by_itself / tiling::bm - 2 * size * k * n / copied : 0;
-  if (together) return gain_a + gain_b > call ? bad : gpu::operand_copies{};
+  double const products = m * n * k / tiling::rate;
+  double const gain_a = cost.a > 0 ? cost.a * products / tiling::bn - 2 * size * m * k / copied : 0;
+  double const gain_b = cost.b > 0 ? cost.b * products / tiling::bm - 2 * size * k * n / copied : 0;
+  if (together) return gain_a + gain_b > call ? gpu::operand_copies{cost.a > 0, cost.b > 0} : gpu::operand_copies{};
   double const gain = std::max(gain_a, 0.0) + std::max(gain_b, 0.0);
   return gain > call ? gpu::operand_copies{gain_a > 0, gain_b > 0} : gpu::operand_copies{};
 }

@@ -8,23 +8,9 @@
 
 namespace TANDEM_KERNEL_NAMESPACE {
 
-/// How tiles of bk steps of k with bx elements each lie in shared memory: a step of k is a line. Padded where elements
-/// of one line of memory go to different steps, so that they fall into different banks.
-template <class T, int bx_, int bk_, bool contiguous_in_k_>
-struct async_layout {
-  using element = T;
-  static constexpr int bx = bx_, bk = bk_;
-  static constexpr bool contiguous_in_k = contiguous_in_k_;  ///< of the operand
-  static constexpr bool transposed = contiguous_in_k;        ///< on the way
-  static constexpr int pitch = contiguous_in_k ? bx + vector_width<T> : bx;
-  static constexpr int size = bk * pitch;
-
-  /// Where element x of step p lies.
-  __device__ static constexpr int at(int p, int x) { return p * pitch + x; }
-};
-
 /// A thread's copies of an operand's tiles: the same places of each tile. The other operand's have the same steps of k.
-template <class Layout, int threads, bool vectors>
+/// `ends_between`: no line of the operand ends within a vector.
+template <class Layout, int threads, bool vectors, bool ends_between>
 class async_tiles {
   using T = typename Layout::element;
   static constexpr int bx = Layout::bx, bk = Layout::bk;
@@ -51,6 +37,7 @@ class async_tiles {
 
  public:
   using layout = Layout;
+  static constexpr bool by_registers = false;
 
   __device__ async_tiles(T const* operand, std::int64_t ld, std::int64_t extent)
       : operand_(operand), ld_(ld), extent_(extent), to_(target(along(), across())) {}
@@ -76,6 +63,8 @@ class async_tiles {
         copy_async<width * sizeof(T)>(to_i, from_i);
       else if constexpr (contiguous_in_k)
         copy_async_or_zero<width * sizeof(T)>(to_i, from_i, inside_ - across() - across(i) > 0);
+      else if constexpr (ends_between)
+        copy_async_or_zero<width * sizeof(T)>(to_i, from_i, inside_ - along() - along(i) > 0);
       else
         copy_inside<width>(to_i, from_i, inside_ - along() - along(i));
     }
@@ -92,6 +81,12 @@ class async_tiles {
     }
     advance(steps);
   }
+
+  /// Nothing goes through registers.
+  __device__ __forceinline__ void fetch_part(int) {}
+  template <bool whole>
+  __device__ __forceinline__ void fetch(bool) {}
+  __device__ __forceinline__ void store(T*) const {}
 
  private:
   __device__ __forceinline__ std::int64_t from(int i) const { return across(i) * ld_ + along(i); }

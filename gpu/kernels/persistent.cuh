@@ -8,6 +8,21 @@
 
 namespace TANDEM_KERNEL_NAMESPACE {
 
+/// How tiles of bk steps of k with bx elements each lie in shared memory: a step of k is a line. Padded where elements
+/// of one line of memory go to different steps, so that they fall into different banks.
+template <class T, int bx_, int bk_, bool contiguous_in_k_>
+struct step_layout {
+  using element = T;
+  static constexpr int bx = bx_, bk = bk_;
+  static constexpr bool contiguous_in_k = contiguous_in_k_;  ///< of the operand
+  static constexpr bool transposed = contiguous_in_k;        ///< on the way
+  static constexpr int pitch = contiguous_in_k ? bx + vector_width<T> : bx;
+  static constexpr int size = bk * pitch;
+
+  /// Where element x of step p lies.
+  __device__ static constexpr int at(int p, int x) { return p * pitch + x; }
+};
+
 /// As read_fragment, from a line of the tile.
 template <int step, class T, int count>
 __device__ __forceinline__ void read_line(T (&fragment)[count], T const* line) {
@@ -40,26 +55,37 @@ struct persistent_tiling
   static constexpr int steps = 1, fragment_a = tm, fragment_b = tn;
   using place_in_tile = thread_place<T, lanes_m * width, lanes_n * width>;
   template <bool contiguous_in_k>
-  using layout_a = async_layout<T, block::bm, bk, contiguous_in_k>;
+  using layout_a = step_layout<T, block::bm, bk, contiguous_in_k>;
   template <bool contiguous_in_k>
-  using layout_b = async_layout<T, block::bn, bk, contiguous_in_k>;
+  using layout_b = step_layout<T, block::bn, bk, contiguous_in_k>;
 
   // A warp's rows of C, lanes_m vectors of them, on their way to lines that do not begin at multiples of 16 bytes.
   static constexpr int rows_at_once = lanes_m * width;
   static_assert(warps_m * warps_n * rows_at_once * block::wn <= stages * bk * (block::bm + block::bn),
                 "C's rows fit where the chunks were");
 
-  /// What lies along k goes to shared memory element by element in any case.
-  static bool takes_as_it_lies(operand_place o, std::int64_t) { return o.along_k || o.vectors; }
-  /// Measured on an H200: multiply-adds in a microsecond, how many of them an element takes that is brought by itself,
-  /// and steps of k in the time that parts of tiles take on their way through memory.
+  /// Doubles, of which a vector has two, are transposed one by one.
+  static constexpr bool vectors_along_k = sizeof(T) == 4, all_by_vectors = false, ends_between_vectors = false;
+  static bool takes_by_vectors(operand_place o) { return o.along_k ? vectors_along_k && o.whole_vectors : o.vectors; }
+  /// Measured on an H200: multiply-adds in a microsecond; how many of them an element takes that is brought by itself,
+  /// or in a vector that is transposed; and steps of k in the time that parts of tiles take on their way through
+  /// memory.
   static constexpr double rate = sizeof(T) == 4 ? 22.5e6 : 11e6, of_element = sizeof(T) == 4 ? 11 : 4;
+  static constexpr double of_transposed = blocks == 1 ? 14 : groups == 1 ? 3 : 7;
   static constexpr int steps_of_parts = 64;
 
   static gpu::operand_copies copies(problem const& p) {
     auto const a = place_of_a<T>(p), b = place_of_b<T>(p);
-    bool const together = (!a.along_k && !a.vectors) || (!b.along_k && !b.vectors);
-    return worth_copying<persistent_tiling>(p, {a.along_k || !a.vectors, b.along_k || !b.vectors}, together);
+    auto const cost = [](operand_place o) { return takes_by_vectors(o) ? of_transposed : of_element; };
+    gpu::operand_copies const unaligned{!a.along_k && !a.vectors, !b.along_k && !b.vectors};
+    // One of these by elements, and all is: both are copied, or none.
+    if (unaligned.a || unaligned.b) {
+      auto const all = worth_copying<persistent_tiling>(
+          p, {unaligned.a || a.along_k ? of_element : 0, unaligned.b || b.along_k ? of_element : 0}, true);
+      if (!all.a && !all.b) return all;
+    }
+    auto const more = worth_copying<persistent_tiling>(p, {a.along_k ? cost(a) : 0, b.along_k ? cost(b) : 0}, false);
+    return {unaligned.a || more.a, unaligned.b || more.b};
   }
 
   /// Lanes in pairs: i and i^1 read the same columns, i and i^2 the same rows, which halves the passes of their 16-byte

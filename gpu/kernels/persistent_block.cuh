@@ -7,6 +7,7 @@
 #include "gpu/kernels/along_rows.cuh"
 #include "gpu/kernels/async_tiles.cuh"
 #include "gpu/kernels/forms.cuh"
+#include "gpu/kernels/register_tiles.cuh"
 #include "gpu/kernels/shares.cuh"
 #include "gpu/kernels/thread_elements.cuh"
 
@@ -14,11 +15,11 @@ namespace TANDEM_KERNEL_NAMESPACE {
 
 template <class T>
 operand_place place_of_a(problem const& p) {
-  return {!p.trans_a, begins_with_vectors<T>(p.a, p.lda)};
+  return {!p.trans_a, begins_with_vectors<T>(p.a, p.lda), consists_of_vectors<T>(p.a, p.lda, p.trans_a ? p.m : p.k)};
 }
 template <class T>
 operand_place place_of_b(problem const& p) {
-  return {p.trans_b, begins_with_vectors<T>(p.b, p.ldb)};
+  return {p.trans_b, begins_with_vectors<T>(p.b, p.ldb), consists_of_vectors<T>(p.b, p.ldb, p.trans_b ? p.k : p.n)};
 }
 
 /// A block of warps_m x warps_n warps with wm x wn elements of C each; `stages` chunks of bk steps of k in shared
@@ -29,8 +30,9 @@ operand_place place_of_b(problem const& p) {
 /// A tiling is such a block, and has besides:
 /// - tm x tn, a thread's elements of C, and place(), where they are; write(), which writes them;
 /// - layout_a and layout_b, how a chunk lies in shared memory where the operand is contiguous in k, or is not;
-///   takes_as_it_lies(), whether the faster copies to there take an operand; copies(), which operands to copy first;
-///   what that and deal_tiles() go by: rate, of_element and steps_of_parts;
+///   takes_by_vectors(), whether an operand can be brought there so, of those along k only if `vectors_along_k`, of two
+///   only both if `all_by_vectors`; `ends_between_vectors`: whether no line of theirs ends within one; copies(), which
+///   operands to copy first; what that and deal_tiles() go by: rate, of_element and steps_of_parts;
 /// - `steps` of k that multiply() takes at once, from fragment_a and fragment_b elements that read() brings to
 ///   registers, from first_a() and first_b() on;
 /// - least_code, as gemm_row has it.
@@ -62,6 +64,11 @@ struct persistent_block {
   static_assert(stages >= 3, "a chunk in use, one that has come, and others on their way");
 };
 
+/// How an operand's tiles come to shared memory: by vectors, or element by element.
+template <class Layout, int threads, bool vectors, bool ends_between>
+using tiles_of = std::conditional_t<Layout::transposed && vectors, register_tiles<Layout, threads>,
+                                    async_tiles<Layout, threads, vectors, ends_between>>;
+
 /// Adds the products of `chunks` chunks, at least one, of which the first has `first` steps of k, `stages` - 1 of them
 /// on their way. `whole`: their tiles lie inside the operands.
 template <class tiling, bool whole, class Tiles_a, class Tiles_b, class Place, class T>
@@ -72,6 +79,7 @@ __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* 
   constexpr int stages = tiling::stages, size_a = layout_a::size, size_b = layout_b::size;
   constexpr int reads = tiling::group_k / tiling::steps;  // of a chunk
   static_assert(tiling::group_k % tiling::steps == 0 && reads % 2 == 0, "fragments alternate between two sets");
+  constexpr bool by_registers = Tiles_a::by_registers || Tiles_b::by_registers;
   int to_copy = chunks - 1;  // besides the first
   auto const copy_chunk = [&](int stage) {
     if (to_copy > 0) {
@@ -81,9 +89,13 @@ __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* 
     --to_copy;
     commit_async();
   };
+  a_tiles.fetch_part(first);
+  b_tiles.fetch_part(first);
   __syncthreads();  // others may still read what was there before
   a_tiles.copy_part(smem_a, first);
   b_tiles.copy_part(smem_b, first);
+  a_tiles.store(smem_a);
+  b_tiles.store(smem_b);
   commit_async();
   for (int stage = 1; stage < stages - 1; ++stage) copy_chunk(stage);
   wait_async<stages - 2>();
@@ -95,21 +107,35 @@ __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* 
   T const* const from_b = smem_b + tiling::template first_b<layout_b>(place, step);
   T const *at_a = from_a, *at_b = from_b;
   tiling::template read<layout_a, layout_b>(a[0], b[0], at_a, at_b);
+  auto const after = [](int stage) { return stage + 1 == stages ? 0 : stage + 1; };
   int stage = 0, free_stage = stages - 1;
 #pragma unroll 1
   for (int chunk = 0; chunk < chunks; ++chunk) {
     copy_chunk(free_stage);
+    bool const is_last = chunk + 1 == chunks;
+    int const next = after(stage);
+    a_tiles.template fetch<whole>(!is_last);
+    b_tiles.template fetch<whole>(!is_last);
 #pragma unroll
     for (int p = 0; p < reads; ++p) {
+      if (p == reads - 2) {  // early, so that nobody waits for the stores at the barrier
+        a_tiles.store(smem_a + next * size_a);
+        b_tiles.store(smem_b + next * size_b);
+      }
       if (p < reads - 1) {
         at_a += layout_a::at(tiling::steps, 0);
         at_b += layout_b::at(tiling::steps, 0);
       } else {
         wait_async<stages - 2>();
         __syncthreads();
-        // After the last chunk, something that is there.
-        if (chunk + 1 < chunks) stage = stage + 1 == stages ? 0 : stage + 1;
-        free_stage = free_stage + 1 == stages ? 0 : free_stage + 1;
+        // After the last chunk, something that is there. (Where nothing was stored to it, the next stage is better
+        // found here: earlier, it costs tensor cores 5 %.)
+        if constexpr (by_registers) {
+          if (!is_last) stage = next;
+        } else if (chunk + 1 < chunks) {
+          stage = after(stage);
+        }
+        free_stage = after(free_stage);
         at_a = from_a + stage * size_a;
         at_b = from_b + stage * size_b;
       }
@@ -177,7 +203,8 @@ struct persistent_product {
   bool vectors_of_c;
 };
 
-template <class tiling, bool trans_a, bool trans_b, bool vectors>
+/// `across`, `along`: what lies across or along k comes by vectors.
+template <class tiling, bool trans_a, bool trans_b, bool across, bool along>
 __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
     persistent(persistent_product<typename tiling::element> product) {
   if (tiling::least_code > compiled_for) return;  // no row that needs it is taken there
@@ -186,8 +213,12 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
   using layout_a = typename tiling::template layout_a<!trans_a>;
   using layout_b = typename tiling::template layout_b<trans_b>;
   constexpr int bm = tiling::bm, bn = tiling::bn, bk = tiling::bk, stages = tiling::stages;
-  async_tiles<layout_a, tiling::threads, vectors> a_tiles(g.a, g.lda, extent_a);
-  async_tiles<layout_b, tiling::threads, vectors> b_tiles(g.b, g.ldb, extent_b);
+  // Where both operands lie along k, a tile's lines are inside or not, which takes no loop of its own.
+  constexpr bool two_loops = trans_a || !trans_b || !along;
+  // Where neither lies along k, the compiler finds better registers if it does not know.
+  constexpr bool ends_between = tiling::ends_between_vectors && (!trans_a || trans_b);
+  tiles_of<layout_a, tiling::threads, trans_a ? across : along, ends_between> a_tiles(g.a, g.lda, extent_a);
+  tiles_of<layout_b, tiling::threads, trans_b ? along : across, ends_between> b_tiles(g.b, g.ldb, extent_b);
   T* const smem_a = dynamic_shared<T>();               // (stages, bk, bm), padded
   T* const smem_b = smem_a + stages * layout_a::size;  // (stages, bk, bn), padded
   auto const place = tiling::place();
@@ -205,7 +236,7 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
     a_tiles.move_to(tile.m * bm, p0);
     b_tiles.move_to(tile.n * bn, p0);
     T acc[tiling::tm][tiling::tn] = {};  // (tm, tn)
-    if (a_tiles.whole() && b_tiles.whole())
+    if (two_loops && a_tiles.whole() && b_tiles.whole())
       add_chunks<tiling, true>(acc, smem_a, smem_b, a_tiles, b_tiles, first, chunks, place);
     else
       add_chunks<tiling, false>(acc, smem_a, smem_b, a_tiles, b_tiles, first, chunks, place);
@@ -273,16 +304,24 @@ void launch_persistent(problem const& p, CUstream_st* stream, auto const& beside
     s.g.b = aligned_b, s.g.ldb = s.extent_b;
   }
   if (copies.a || copies.b) launch_align(copy_a, copy_b, stream);
-  auto const start = [&]<bool trans_a, bool trans_b, bool wide>() {
+  auto const start = [&]<bool trans_a, bool trans_b, bool across, bool along>() {
     auto const grid = dim3(static_cast<unsigned>(s.shared.blocks));
     using layout_a = typename tiling::template layout_a<!trans_a>;
     using layout_b = typename tiling::template layout_b<trans_b>;
     auto const bytes = tiling::template shared_bytes<layout_a, layout_b>();
-    launch_after(persistent<tiling, trans_a, trans_b, wide>, grid, dim3(tiling::threads), bytes, stream, s);
+    // No more kernels than are of use: vectors along k beside elements across it are not.
+    constexpr bool any_across = trans_a || !trans_b, any_along = !trans_a || trans_b;
+    constexpr bool all = (across || !any_across) && (along || !any_along);
+    constexpr bool vectors_across = any_across && (tiling::all_by_vectors ? all : across);
+    constexpr bool vectors_along = any_along && all && tiling::vectors_along_k;
+    constexpr auto kernel = persistent<tiling, trans_a, trans_b, vectors_across, vectors_along>;
+    launch_after(kernel, grid, dim3(tiling::threads), bytes, stream, s);
   };
   bool const a_along_k = a.along_k && !copies.a, b_along_k = b.along_k && !copies.b;
-  bool const wide = (copies.a || tiling::takes_as_it_lies(a, p.k)) && (copies.b || tiling::takes_as_it_lies(b, p.k));
-  with_constants(start, !a_along_k, b_along_k, wide);
+  auto const by_vectors = [](bool copied, operand_place o) { return copied || tiling::takes_by_vectors(o); };
+  bool const vectors_a = by_vectors(copies.a, a), vectors_b = by_vectors(copies.b, b);
+  with_constants(start, !a_along_k, b_along_k, (a_along_k || vectors_a) && (b_along_k || vectors_b),
+                 (!a_along_k || vectors_a) && (!b_along_k || vectors_b));
   beside();
   if (s.shared.shared_tiles == 0) return;
   constexpr int elements = add_threads * vector_width<T>;

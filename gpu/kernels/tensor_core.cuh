@@ -41,18 +41,16 @@ struct tensor_tiling : persistent_block<T, warps_m, warps_n, wm, wn, bk, stages,
   using layout_b = fragment_layout<T, block::bn, bk, contiguous_in_k>;
   static_assert(wm % 16 == 0 && wn % 8 == 0, "whole products");
 
-  /// 16 bytes at once, whose lines' first part must not end within them.
-  static bool takes_as_it_lies(operand_place o, std::int64_t k) {
-    return o.vectors && (!o.along_k || k % vector_width<T> == 0);
-  }
+  static constexpr bool vectors_along_k = true, all_by_vectors = true, ends_between_vectors = true;
+  static bool takes_by_vectors(operand_place o) { return o.whole_vectors; }
   static constexpr int least_code = 90;
   /// As persistent_tiling's.
   static constexpr double rate = 25e6, of_element = 16;
   static constexpr int steps_of_parts = 192;
 
   static gpu::operand_copies copies(problem const& p) {
-    gpu::operand_copies const bad{!takes_as_it_lies(place_of_a<T>(p), p.k), !takes_as_it_lies(place_of_b<T>(p), p.k)};
-    return worth_copying<tensor_tiling>(p, bad, true);
+    auto const cost = [](operand_place o) { return takes_by_vectors(o) ? 0 : of_element; };
+    return worth_copying<tensor_tiling>(p, {cost(place_of_a<T>(p)), cost(place_of_b<T>(p))}, true);
   }
 
   /// A fragment's lanes: 8 rows of A, or columns of B or rows of C, and 4 of k, or pairs of columns of C.
