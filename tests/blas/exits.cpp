@@ -58,9 +58,7 @@ TEST_CASE("a wrong argument ends the program with the reference's line, with 32-
 }
 
 TEST_CASE("a program's own xerbla_ and cblas_xerbla are called instead, and the call returns to it") {
-  auto const run = [](std::string const& mistake) {
-    return run_command(TANDEM_BLAS_CLIENT_HANDLER " " + mistake).out;
-  };
+  auto const run = [](std::string const& mistake) { return run_command(TANDEM_BLAS_CLIENT_HANDLER " " + mistake).out; };
   CHECK(run("fortran_size") == "xerbla_ SGEMM  4\nreturned\n");
   CHECK(run("row_major_m") == "xerbla_ SGEMM  4\nreturned\n");  // as the reference: cblas_xerbla is xerbla_'s to call
   CHECK(run("layout") == "cblas_xerbla cblas_sgemm 1\nreturned\n");
