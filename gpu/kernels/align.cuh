@@ -73,26 +73,31 @@ struct operand_place {
   bool whole_vectors;  ///< consists_of_vectors
 };
 
-/// Multiply-adds that an element of A and one of B takes on its way to shared memory as it lies; 0: no more than in a
-/// copy of it.
+/// Multiply-adds that an element of A and one of B takes on its way to shared memory, more than one of a copy does.
 struct element_costs {
   double a, b;
 };
 
-/// Which operands to copy first: those whose elements take longer as they lie, for all tiles, than the copy.
-/// `together`: all that cost something, or none.
+/// Which operands to copy first, so that the product takes least. `costs`: of the elements where these are copied.
 template <class tiling>
-gpu::operand_copies worth_copying(problem const& p, element_costs cost, bool together) {
+gpu::operand_copies cheapest_copies(problem const& p, auto const& costs) {
   constexpr auto size = sizeof(typename tiling::element);
   // Bytes that are copied in a microsecond, read and written, and microseconds of the kernel that does it.
   constexpr double copied = 3e6, call = 2.5;
   double const m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
   double const products = m * n * k / tiling::rate;
-  double const gain_a = cost.a > 0 ? cost.a * products / tiling::bn - 2 * size * m * k / copied : 0;
-  double const gain_b = cost.b > 0 ? cost.b * products / tiling::bm - 2 * size * k * n / copied : 0;
-  if (together) return gain_a + gain_b > call ? gpu::operand_copies{cost.a > 0, cost.b > 0} : gpu::operand_copies{};
-  double const gain = std::max(gain_a, 0.0) + std::max(gain_b, 0.0);
-  return gain > call ? gpu::operand_copies{gain_a > 0, gain_b > 0} : gpu::operand_copies{};
+  auto const on_the_way = [&](gpu::operand_copies c) {
+    element_costs const each = costs(c);
+    return products * (each.a / tiling::bn + each.b / tiling::bm);
+  };
+  gpu::operand_copies best{};
+  double least = on_the_way(best);
+  if (least <= call) return best;
+  for (gpu::operand_copies const c : {gpu::operand_copies{true, false}, {false, true}, {true, true}}) {
+    double const time = on_the_way(c) + call + 2 * size * ((c.a ? m : 0) + (c.b ? n : 0)) * k / copied;
+    if (time < least) best = c, least = time;
+  }
+  return best;
 }
 
 }  // namespace TANDEM_KERNEL_NAMESPACE

@@ -76,16 +76,16 @@ struct persistent_tiling
 
   static gpu::operand_copies copies(problem const& p) {
     auto const a = place_of_a<T>(p), b = place_of_b<T>(p);
-    auto const cost = [](operand_place o) { return takes_by_vectors(o) ? of_transposed : of_element; };
-    gpu::operand_copies const unaligned{!a.along_k && !a.vectors, !b.along_k && !b.vectors};
-    // One of these by elements, and all is: both are copied, or none.
-    if (unaligned.a || unaligned.b) {
-      auto const all = worth_copying<persistent_tiling>(
-          p, {unaligned.a || a.along_k ? of_element : 0, unaligned.b || b.along_k ? of_element : 0}, true);
-      if (!all.a && !all.b) return all;
-    }
-    auto const more = worth_copying<persistent_tiling>(p, {a.along_k ? cost(a) : 0, b.along_k ? cost(b) : 0}, false);
-    return {unaligned.a || more.a, unaligned.b || more.b};
+    return cheapest_copies<persistent_tiling>(p, [&](gpu::operand_copies copied) {
+      auto const by_elements = [](bool copy, operand_place o) { return !copy && !o.along_k && !o.vectors; };
+      bool const all_by_elements = by_elements(copied.a, a) || by_elements(copied.b, b);
+      auto const cost = [&](bool copy, operand_place o) {
+        bool const along_k = o.along_k && !copy;
+        if (all_by_elements || (along_k && !takes_by_vectors(o))) return of_element;
+        return along_k ? of_transposed : 0.0;
+      };
+      return element_costs{cost(copied.a, a), cost(copied.b, b)};
+    });
   }
 
   /// Lanes in pairs: i and i^1 read the same columns, i and i^2 the same rows, which halves the passes of their 16-byte

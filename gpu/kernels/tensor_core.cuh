@@ -49,8 +49,11 @@ struct tensor_tiling : persistent_block<T, warps_m, warps_n, wm, wn, bk, stages,
   static constexpr int steps_of_parts = 192;
 
   static gpu::operand_copies copies(problem const& p) {
-    auto const cost = [](operand_place o) { return takes_by_vectors(o) ? 0 : of_element; };
-    return worth_copying<tensor_tiling>(p, {cost(place_of_a<T>(p)), cost(place_of_b<T>(p))}, true);
+    bool const vectors_a = takes_by_vectors(place_of_a<T>(p)), vectors_b = takes_by_vectors(place_of_b<T>(p));
+    return cheapest_copies<tensor_tiling>(p, [&](gpu::operand_copies copied) {
+      bool const all_by_vectors = (copied.a || vectors_a) && (copied.b || vectors_b);
+      return all_by_vectors ? element_costs{} : element_costs{of_element, of_element};
+    });
   }
 
   /// A fragment's lanes: 8 rows of A, or columns of B or rows of C, and 4 of k, or pairs of columns of C.
