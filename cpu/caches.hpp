@@ -12,6 +12,9 @@ struct cache_sizes {
   friend bool operator==(cache_sizes const&, cache_sizes const&) = default;
 };
 
+/// Intel's of late, 2 MiB and more, which are farther from L3 than AMD's of 1 MiB.
+inline bool has_large_l2(cache_sizes const& caches) { return caches.l2 > (1 << 20); }
+
 /// Reads "48K,1M,32M" (K, M, G or plain bytes); returns `otherwise` where the text is anything else.
 cache_sizes parse_caches(std::string_view text, cache_sizes otherwise);
 

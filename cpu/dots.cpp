@@ -80,6 +80,15 @@ std::int64_t dots_stretch(operands<T> const& o) {
 }
 
 template <class T>
+std::int64_t dots_ahead(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr std::int64_t size = sizeof(T), along = 512 / size;
+  auto const r = cast(o);
+  if (has_large_l2(caches) || r.rows * o.k * size <= caches.l3) return 0;
+  std::int64_t const rows = r.few == 1 ? kernel.dot_rows_from_memory : kernel.dot_rows;
+  return rows * dots_stretch(o) * size <= caches.l2 / 2 ? rows * r.large_row : along;
+}
+
+template <class T>
 void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threads) {
   auto r = cast(o);
   if (r.small_term != 1) {  // laid along k once for all
@@ -89,11 +98,12 @@ void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threa
     r.small = copy, r.small_row = apart;
   }
   auto const stretch = dots_stretch(o);
+  auto const ahead = dots_ahead(host_caches(), kernel, o);
   int const parts = static_cast<int>(std::min<std::int64_t>(choose_threads(o, r, threads), r.rows));
   run_team(parts, [&](int part) {
     std::int64_t const first = r.rows * part / parts, last = r.rows * (part + 1) / parts;
     dot_work<T> w;
-    w.a_row = r.large_row, w.b_col = r.small_row;
+    w.a_row = r.large_row, w.a_ahead = ahead, w.b_col = r.small_row;
     w.alpha = o.alpha;
     w.c = o.c + first * r.c_row, w.c_row = r.c_row, w.c_col = r.c_few;
     for (std::int64_t p = 0; p < o.k; p += stretch) {
@@ -107,6 +117,8 @@ void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threa
 
 template std::int64_t dots_stretch(operands<float> const&);
 template std::int64_t dots_stretch(operands<double> const&);
+template std::int64_t dots_ahead(cache_sizes const&, microkernel<float> const&, operands<float> const&);
+template std::int64_t dots_ahead(cache_sizes const&, microkernel<double> const&, operands<double> const&);
 template bool suits_dots(microkernel<float> const&, operands<float> const&);
 template bool suits_dots(microkernel<double> const&, operands<double> const&);
 template void multiply_dots(microkernel<float> const&, operands<float> const&, int);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "cpu/caches.hpp"
 #include "cpu/kernels/microkernel.hpp"
 #include "cpu/operands.hpp"
 
@@ -20,6 +21,12 @@ void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threa
 template <class T>
 std::int64_t dots_stretch(operands<T> const& o);
 
+/// How far ahead of what is read to ask for a large operand that lies beyond the caches, in elements; 0: not at all.
+/// Its rows begin where no hardware prefetcher looks, so the next ones are asked for while these are read, if L2 has
+/// room for them. (Not on Intel's processors, which lost by it.)
+template <class T>
+std::int64_t dots_ahead(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o);
+
 /// The columns of an m x n C behind its last whole vector, if they are `most` at most: as dot products they take a
 /// fraction of the time of a vector, where there are enough rows and terms to be worth their beginning and end. 0:
 /// none.
@@ -33,6 +40,8 @@ std::int64_t columns_left(microkernel<T> const& kernel, std::int64_t m, std::int
 
 extern template std::int64_t dots_stretch(operands<float> const&);
 extern template std::int64_t dots_stretch(operands<double> const&);
+extern template std::int64_t dots_ahead(cache_sizes const&, microkernel<float> const&, operands<float> const&);
+extern template std::int64_t dots_ahead(cache_sizes const&, microkernel<double> const&, operands<double> const&);
 extern template bool suits_dots(microkernel<float> const&, operands<float> const&);
 extern template bool suits_dots(microkernel<double> const&, operands<double> const&);
 extern template void multiply_dots(microkernel<float> const&, operands<float> const&, int);

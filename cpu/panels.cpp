@@ -123,7 +123,7 @@ struct block {
     locate_a(w, i, height);
     w.b = t.pack_b ? packed_b + j * kb : o.b + p0 * o.b_row + j0 + j;
     w.b_row = o.b_row;
-    w.a_ahead = t.a_ahead, w.b_ahead = t.b_ahead;
+    w.a_ahead = t.a_ahead, w.b_ahead = i == 0 || t.b_stays ? t.b_ahead : 0;
     w.c_ahead = t.asks_for_next_c ? next_c(i, height, j) : t.c_ahead;
     w.alpha = o.alpha, w.beta = beta;
     w.c = o.c + (i0 + i) * o.ldc + j0 + j;
@@ -186,13 +186,13 @@ struct block {
 
 /// One or two whole rows of C, as far as k has whole panels for them; returns where the terms that are left begin.
 template <class T>
-std::int64_t multiply_rows(microkernel<T> const& kernel, operands<T> const& o, span_of rows, span_of cols,
-                           span_of terms) {
+std::int64_t multiply_rows(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, span_of rows,
+                           span_of cols, span_of terms) {
   constexpr std::int64_t terms_at_once = microkernel<T>::most_terms;
   auto const update = kernel.update_along.back();
   tile_work<T> w;
   w.a = o.a + rows.first * o.a_row + terms.first * o.a_col, w.a_row = o.a_row, w.a_col = o.a_col;
-  w.b = o.b + terms.first * o.b_row + cols.first, w.b_row = o.b_row;
+  w.b = o.b + terms.first * o.b_row + cols.first, w.b_row = o.b_row, w.b_ahead = t.b_ahead;
   w.alpha = o.alpha, w.beta = o.beta;
   w.c = o.c + rows.first * o.ldc + cols.first, w.ldc = o.ldc;
   w.cols = cols.size();
@@ -242,7 +242,7 @@ template <class T>
 void multiply_panels(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, span_of rows, span_of cols,
                      span_of terms, T* packed_a, T* packed_b) {
   bool const by_rows = rows.size() > 0 && streams_rows(o) && t.kc == kernel.most_terms && !t.pack_b;
-  auto const first = by_rows ? multiply_rows(kernel, o, rows, cols, terms) : terms.first;
+  auto const first = by_rows ? multiply_rows(kernel, o, t, rows, cols, terms) : terms.first;
   for (std::int64_t p0 = first; p0 < terms.last; p0 += t.kc) {
     std::int64_t const kb = std::min(t.kc, terms.last - p0);
     T const beta = p0 == terms.first ? o.beta : T(1);

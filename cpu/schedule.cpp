@@ -26,9 +26,6 @@ constexpr double microsecond = 3500;
 
 constexpr std::int64_t page = 4096;  // bytes
 
-/// Intel's of late, 2 MiB and more, which are farther from L3 than AMD's of 1 MiB.
-bool has_large_l2(cache_sizes const& caches) { return caches.l2 > (1 << 20); }
-
 /// Waking a team, which mostly still watches for work.
 double waking(int parts) { return parts == 1 ? 0 : (2 + 0.2 * parts) * microsecond; }
 
@@ -124,6 +121,16 @@ bool is_rather_skinny(cache_sizes const& caches, microkernel<T> const& kernel, o
   return o.m <= few && kernel.rows[3] >= high && c_stays;
 }
 
+/// How far ahead to ask for rows of B that are streams; 0: not at all. The hardware follows a stream to the end of its
+/// row: from memory the next rows are asked for while these are read, if L2 has room for them. (Not on Intel's
+/// processors, which lost by it.)
+template <class T>
+std::int64_t ahead_of_rows(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr std::int64_t size = sizeof(T);
+  if (has_large_l2(caches) || o.k * o.n * size <= caches.l3) return 0;
+  return kernel.most_terms * o.n * size <= caches.l2 / 2 ? kernel.most_terms * o.b_row : 1024 / size;
+}
+
 /// A skinny C: B is used up as it comes, in stretches of its rows, while C stays in L2. A row is one stream from one
 /// end to the other; tiles that are wide and low take whole lines of each.
 template <class T>
@@ -139,7 +146,7 @@ tiling skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<
   bool const meet = o.b_row * size % page == 0 && has_large_l2(caches);
   t.kc = std::min<std::int64_t>(o.k, streams_rows(o) ? kernel.most_terms : meet ? 64 : 256);
   t.mc = o.m, t.nc = o.n;
-  if (o.k * o.n * size > caches.l2 / 2) t.b_ahead = 512 / size;
+  t.b_ahead = streams_rows(o) ? ahead_of_rows(caches, kernel, o) : o.k * o.n * size > caches.l2 / 2 ? 512 / size : 0;
   return t;
 }
 
@@ -174,7 +181,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
     t.pack_a = o.a_col != 1 && o.m > kernel.mr;
     // Rows of A that are a multiple of a page apart share the eight places of one set of L1.
     if (o.a_row * size % page == 0) t.rows = std::min<std::int64_t>(t.rows, 8);
-    if (has_large_l2(caches) && are_streams(kernel, o)) {
+    if (are_streams(kernel, o)) {
       // Stretches of both stay in L1 while their tiles pass over them; the next rows are asked for on the way.
       constexpr std::int64_t stretch = 128, rows_ahead = 32;
       t.pack_a = t.pack_b = false, t.b_stays = true;

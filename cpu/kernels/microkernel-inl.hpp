@@ -218,7 +218,7 @@ HWY_INLINE void add_products_in_place(tile_work<T> const& w, column<T, R> a, fir
       hn::Vec<D> b_row[V];
       HWY_UNROLL(4)
       for (int v = 0; v < V; ++v) {
-        if constexpr (ahead >= asked::b) hwy::Prefetch(b + b_ahead + v * N);
+        if constexpr (ahead >= asked::b) __builtin_prefetch(b + b_ahead + v * N, 0, 2);
         b_row[v] = v < V - 1 || (whole && !has_mask_registers) ? hn::LoadU(d, b + v * N) : last.load(b + v * N);
       }
       add_product<T, D, R, V>(a, b_row, acc);
@@ -324,17 +324,20 @@ HWY_INLINE hn::Vec<hn::FixedTag<T, Q>> sums_of_lanes(D d, hn::Vec<D> const (&v)[
 }
 
 // A vector's terms of R x J dot products. Beside several columns there is time to ask for A's rows; beside one or two
-// it would take the reading its turns.
-template <class T, int R, int J, bool whole, class D = hn::ScalableTag<T>>
-HWY_INLINE void add_dots(T const* HWY_RESTRICT a, std::int64_t a_row, T const* HWY_RESTRICT b, std::int64_t b_col,
-                         first_lanes<D> const& there, hn::Vec<D> (&acc)[R][J]) {
+// it would take the reading its turns, unless A comes from memory.
+template <class T, int R, int J, bool whole, bool asks, class D = hn::ScalableTag<T>>
+HWY_INLINE void add_dots(T const* HWY_RESTRICT a, std::int64_t a_row, std::int64_t a_ahead, T const* HWY_RESTRICT b,
+                         std::int64_t b_col, first_lanes<D> const& there, hn::Vec<D> (&acc)[R][J]) {
   D const d;
   hn::Vec<D> col[J];
   HWY_UNROLL(4)
   for (int j = 0; j < J; ++j) col[j] = whole ? hn::LoadU(d, b + j * b_col) : there.load(b + j * b_col);
   HWY_UNROLL(8)
   for (int r = 0; r < R; ++r) {
-    if constexpr (J > 2 && whole) hwy::Prefetch(a + r * a_row + cols_ahead<T>);
+    if constexpr (asks)
+      __builtin_prefetch(a + r * a_row + a_ahead, 0, 2);
+    else if constexpr (J > 2 && whole)
+      hwy::Prefetch(a + r * a_row + cols_ahead<T>);
     auto const row = whole ? hn::LoadU(d, a + r * a_row) : there.load(a + r * a_row);
     HWY_UNROLL(4)
     for (int j = 0; j < J; ++j) acc[r][j] = hn::MulAdd(row, col[j], acc[r][j]);
@@ -359,18 +362,18 @@ HWY_INLINE void write_dots(hn::Vec<D> const (&of_element)[Q], T alpha, T beta, T
 
 // C in tiles of R x J dot products of rows of A and columns of B, each of which lies together. Of a few columns some
 // vectors of each row are read together, which the hardware follows by itself.
-template <class T, int R, int J>
+template <class T, int R, int J, bool asks>
 HWY_NOINLINE void dot_rows(dot_work<T> const& w, std::int64_t rows) {
   using D = hn::ScalableTag<T>;
   D const d;
-  constexpr int N = lanes<T>, together = J == 1 ? 4 : J == 2 ? 2 : 1;
+  constexpr int N = lanes<T>, together = asks ? 1 : J == 1 ? 4 : J == 2 ? 2 : 1;
   constexpr int Q = 16 / sizeof(T), most = R < Q ? R : Q,
                 whole = R / most * most;  // elements written at a time, down a column
   T const* HWY_RESTRICT a = w.a;
   T const* HWY_RESTRICT const b = w.b;
   T* c = w.c;
   T const alpha = w.alpha, beta = w.beta;
-  std::int64_t const k = w.k, a_row = w.a_row, b_col = w.b_col, c_row = w.c_row, c_col = w.c_col;
+  std::int64_t const k = w.k, a_row = w.a_row, a_ahead = w.a_ahead, b_col = w.b_col, c_row = w.c_row, c_col = w.c_col;
   first_lanes<D> const rest(static_cast<std::size_t>(k % N));
   for (; rows >= R; rows -= R, a += R * a_row, c += R * c_row) {
     hn::Vec<D> acc[R][J];  // (rows, columns)
@@ -382,10 +385,12 @@ HWY_NOINLINE void dot_rows(dot_work<T> const& w, std::int64_t rows) {
     std::int64_t p = 0;
     for (; p + together * N <= k; p += together * N) {
       HWY_UNROLL(4)
-      for (int v = 0; v < together; ++v) add_dots<T, R, J, true>(a + p + v * N, a_row, b + p + v * N, b_col, rest, acc);
+      for (int v = 0; v < together; ++v)
+        add_dots<T, R, J, true, asks>(a + p + v * N, a_row, a_ahead, b + p + v * N, b_col, rest, acc);
     }
-    for (; together > 1 && p + N <= k; p += N) add_dots<T, R, J, true>(a + p, a_row, b + p, b_col, rest, acc);
-    if (p < k) add_dots<T, R, J, false>(a + p, a_row, b + p, b_col, rest, acc);
+    for (; together > 1 && p + N <= k; p += N)
+      add_dots<T, R, J, true, asks>(a + p, a_row, a_ahead, b + p, b_col, rest, acc);
+    if (p < k) add_dots<T, R, J, false, asks>(a + p, a_row, a_ahead, b + p, b_col, rest, acc);
     HWY_UNROLL(4)
     for (int j = 0; j < J; ++j) {
       HWY_UNROLL(4)
@@ -407,20 +412,20 @@ HWY_NOINLINE void dot_rows(dot_work<T> const& w, std::int64_t rows) {
     if (rows == 0) return;
     auto left = w;
     left.a = a, left.c = c;
-    dot_rows<T, R / 2, J>(left, rows);
+    dot_rows<T, R / 2, J, asks>(left, rows);
   }
 }
 
 // All columns of B, J or fewer at a time.
-template <class T, int R, int J>
+template <class T, int R, int J, bool asks>
 HWY_INLINE void dot_columns(dot_work<T>& w, std::int64_t rows, std::int64_t cols) {
-  for (; cols >= J; cols -= J, w.b += J * w.b_col, w.c += J * w.c_col) dot_rows<T, R, J>(w, rows);
+  for (; cols >= J; cols -= J, w.b += J * w.b_col, w.c += J * w.c_col) dot_rows<T, R, J, asks>(w, rows);
   if constexpr (J > 1)
-    if (cols > 0) dot_columns<T, R, J - 1>(w, rows, cols);
+    if (cols > 0) dot_columns<T, R, J - 1, asks>(w, rows, cols);
 }
 
 // A passes once: where there are more columns than a tile has, as many rows of it at a time as stay in L1.
-template <class T, int R, int J>
+template <class T, int R, int J, bool asks>
 void dot_blocks(dot_work<T> const& work, std::int64_t rows, std::int64_t cols) {
   constexpr std::int64_t of_l1 = (16 << 10) / sizeof(T);
   std::int64_t step = rows;
@@ -431,16 +436,20 @@ void dot_blocks(dot_work<T> const& work, std::int64_t rows, std::int64_t cols) {
   for (std::int64_t i = 0; i < rows; i += step) {
     auto w = work;
     w.a += i * w.a_row, w.c += i * w.c_row;
-    dot_columns<T, R, J>(w, rows - i < step ? rows - i : step, cols);
+    dot_columns<T, R, J, asks>(w, rows - i < step ? rows - i : step, cols);
   }
 }
 
-// Long rows are read best by the largest tile; after short ones its fifth row would be added up by itself.
+// Long rows are read best by the largest tile; after short ones its fifth row would be added up by itself. From memory,
+// whose requests hide behind each other, one column's come eight at a time.
 template <class T, int R, int J>
 void dots(dot_work<T> const& w, std::int64_t rows, std::int64_t cols) {
   constexpr std::int64_t long_k = 512;
-  if (R > 4 && w.k < long_k) return dot_blocks<T, 4, J>(w, rows, cols);
-  dot_blocks<T, R, J>(w, rows, cols);
+  constexpr int many = microkernel<T>::dot_rows_from_memory;
+  if (w.a_ahead != 0)
+    return cols == 1 ? dot_blocks<T, many, 1, true>(w, rows, cols) : dot_blocks<T, R, J, true>(w, rows, cols);
+  if (R > 4 && w.k < long_k) return dot_blocks<T, 4, J, false>(w, rows, cols);
+  dot_blocks<T, R, J, false>(w, rows, cols);
 }
 
 // Sums at a time that hide the latency of two multiply-adds a cycle.

@@ -38,7 +38,8 @@ struct dot_work {
   std::int64_t k = 0;
   T const* a = nullptr;  ///< element (i, p) is a[i * a_row + p]
   std::int64_t a_row = 0;
-  T const* b = nullptr;  ///< element (p, j) is b[j * b_col + p]
+  std::int64_t a_ahead = 0;  ///< of an A in memory, elements from those that are read to those which are asked for
+  T const* b = nullptr;      ///< element (p, j) is b[j * b_col + p]
   std::int64_t b_col = 0;
   T alpha = 1, beta = 0;
   T* c = nullptr;  ///< element (i, j) is c[i * c_row + j * c_col]
@@ -92,7 +93,8 @@ struct microkernel {
   /// vector's, which may all be read.
   void (*write_turned)(std::int64_t rows, std::int64_t cols, T alpha, T const* sums, std::int64_t apart, T beta, T* c,
                        std::int64_t ldc) = nullptr;
-  int dot_rows = 0, dot_cols = 0;  ///< of the tile that `dots` keeps in registers
+  int dot_rows = 0, dot_cols = 0;                 ///< of the tile that `dots` keeps in registers
+  static constexpr int dot_rows_from_memory = 8;  ///< of one column, if A is asked for
   /// Lays an operand along k for them: out[c * apart + r] = src[r * stride + c], `apart` a multiple of a vector's
   /// elements and no less than `rows`.
   void (*turn)(T const* src, std::int64_t stride, std::int64_t rows, std::int64_t cols, T* out,

@@ -36,6 +36,7 @@ HWY_INLINE void update_rows(tile_work<T> const& w) {
   T* HWY_RESTRICT const c = w.c;
   std::int64_t const n = w.cols, b_row = w.b_row, ldc = w.ldc;
   bool const asks_for_c = w.asks_for_c;
+  std::int64_t const b_ahead = w.b_ahead;
   auto const alpha = hn::Set(d, w.alpha), beta = hn::Set(d, w.beta);
   hn::Vec<D> of_a[R][P], of_b[P];
   HWY_UNROLL(8)
@@ -46,7 +47,10 @@ HWY_INLINE void update_rows(tile_work<T> const& w) {
   std::int64_t j = 0;
   for (; j + N <= n; j += N) {
     HWY_UNROLL(8)
-    for (int p = 0; p < P; ++p) of_b[p] = hn::LoadU(d, b + p * b_row + j);
+    for (int p = 0; p < P; ++p) {
+      if (b_ahead != 0) __builtin_prefetch(b + p * b_row + j + b_ahead, 0, 2);
+      of_b[p] = hn::LoadU(d, b + p * b_row + j);
+    }
     HWY_UNROLL(8)
     for (int r = 0; r < R; ++r) {
       T* const to = c + r * ldc + j;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cpu/descriptor.hpp"
+#include "cpu/kernels/microkernel.hpp"
 
 namespace {
 
@@ -251,6 +252,76 @@ TEST_CASE("a small C of many terms beside a transposed A") {
         INFO(s.m, "x", s.n, "x", s.k, " ", gap);
         CHECK(errors(row, s, {.trans_a = true, .gap = gap}) == 0);
         CHECK(errors(row, s, {.trans_a = true, .alpha = -1.25, .beta = 0.5, .gap = gap, .integers = false}) == 0);
+      }
+  });
+}
+
+/// As many normal numbers.
+template <class T>
+std::vector<T> normal_numbers(std::int64_t count) {
+  std::mt19937_64 random(static_cast<std::uint64_t>(count));
+  std::normal_distribution<T> normal;
+  std::vector<T> data(static_cast<std::size_t>(count));
+  for (auto& x : data) x = normal(random);
+  return data;
+}
+
+/// For every microkernel that this processor runs: f(kernel).
+template <class F>
+void for_each_microkernel(F const& f) {
+  for (auto const* set : tandem::cpu::instruction_sets())
+    if (set->supported()) {
+      INFO(set->technique);
+      f(set->f32);
+      f(set->f64);
+    }
+}
+
+TEST_CASE("dot products have the same bits where A is asked for ahead") {
+  for_each_microkernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    for (std::int64_t const rows : {1, 2, 7, 8, 9, 15, 27})
+      for (std::int64_t const cols : {1, 2, 3, 6})
+        for (std::int64_t const k : {1, 17, 512, 701}) {
+          INFO(rows, "x", cols, "x", k);
+          auto const a = normal_numbers<T>(rows * k), b = normal_numbers<T>(cols * k),
+                     before = normal_numbers<T>(rows * cols);
+          auto const dots = [&](std::int64_t a_ahead) {
+            auto c = before;
+            tandem::cpu::dot_work<T> w;
+            w.k = k, w.alpha = T(-1.25), w.beta = T(0.5);
+            w.a = a.data(), w.a_row = k, w.a_ahead = a_ahead;
+            w.b = b.data(), w.b_col = k;
+            w.c = c.data(), w.c_row = cols, w.c_col = 1;
+            kernel.dots(w, rows, cols);
+            return c;
+          };
+          auto const asked = dots(8 * k);
+          CHECK(std::memcmp(asked.data(), dots(0).data(), asked.size() * sizeof(T)) == 0);
+          CHECK(asked != before);
+        }
+  });
+}
+
+TEST_CASE("rows of C have the same bits where B is asked for ahead") {
+  for_each_microkernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t k = tandem::cpu::microkernel<T>::most_terms;
+    for (std::int64_t const rows : {1, 2, 3})
+      for (std::int64_t const n : {1, 31, 130}) {
+        INFO(rows, "x", n);
+        auto const a = normal_numbers<T>(rows * k), b = normal_numbers<T>(k * n), before = normal_numbers<T>(rows * n);
+        auto const update = [&](std::int64_t b_ahead) {
+          auto c = before;
+          tandem::cpu::tile_work<T> w;
+          w.alpha = T(-1.25), w.beta = T(0.5);
+          w.a = a.data(), w.a_row = k, w.a_col = 1;
+          w.b = b.data(), w.b_row = n, w.b_ahead = b_ahead;
+          w.c = c.data(), w.ldc = n, w.cols = n;
+          kernel.update_along.back()(w, rows);
+          return c;
+        };
+        auto const asked = update(k * n);
+        CHECK(std::memcmp(asked.data(), update(0).data(), asked.size() * sizeof(T)) == 0);
+        CHECK(asked != before);
       }
   });
 }

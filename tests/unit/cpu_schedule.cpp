@@ -1,5 +1,6 @@
 // The block sizes of the CPU driver: read from the caches or TANDEM_CACHES, and sane for every problem.
 #include "cpu/caches.hpp"
+#include "cpu/dots.hpp"
 #include "cpu/schedule.hpp"
 
 #include <doctest/doctest.h>
@@ -199,6 +200,34 @@ TEST_CASE("one or two rows of C take B as a few streams") {
   }
 }
 
+TEST_CASE("of a B in memory the next rows are asked for while these are read, if a small L2 has room for them") {
+  cache_sizes const small{.l1 = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20}, large{small.l1, 2 << 20, small.l3};
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t size = sizeof(T);
+    auto const row_of_c = [&](cache_sizes const& caches, std::int64_t n, std::int64_t k) {
+      return tandem::cpu::choose_tiling(caches, kernel, product<T>(1, n, k)).b_ahead;
+    };
+    CHECK(row_of_c(small, 4096 / size, 8192) == 0);  // B is as large as L3
+    CHECK(row_of_c(small, 4096 / size, 8193) == kernel.most_terms * 4096 / size);
+    CHECK(row_of_c(small, 65536 / size, 513) == kernel.most_terms * 65536 / size);  // eight rows are half of L2
+    CHECK(row_of_c(small, 65536 / size + 1, 513) == 1024 / size);
+    CHECK(row_of_c(large, 4096 / size, 100000) == 0);
+    // A skinny C's B comes from L3, too, along its rows.
+    auto const skinny = tandem::cpu::choose_tiling(large, kernel, product<T>(3, 4000, 4000));
+    CHECK(skinny.b_ahead == 512 / size);
+
+    auto const column_of_c = [&](cache_sizes const& caches, std::int64_t m, std::int64_t n, std::int64_t k) {
+      return tandem::cpu::dots_ahead(caches, kernel, product<T>(m, n, k));
+    };
+    CHECK(column_of_c(small, 8192, 1, 4096 / size) == 0);
+    CHECK(column_of_c(small, 8193, 1, 4096 / size) == kernel.dot_rows_from_memory * 4096 / size);
+    CHECK(column_of_c(small, 8193, 2, 4096 / size) == kernel.dot_rows * 4096 / size);
+    CHECK(column_of_c(small, 513, 1, 65536 / size) == kernel.dot_rows_from_memory * 65536 / size);
+    CHECK(column_of_c(small, 257, 1, 131072 / size) == 512 / size);
+    CHECK(column_of_c(large, 100000, 1, 4096 / size) == 0);
+  });
+}
+
 TEST_CASE("blocks of a narrow B are at most a page of a row of A deep where threads may share k") {
   cache_sizes const caches{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
   for (auto const* set : tandem::cpu::instruction_sets()) {
@@ -339,7 +368,7 @@ TEST_CASE("with a large L2 the next block of B is asked for beside few rows of A
   });
 }
 
-TEST_CASE("a small C of many terms, A transposed: both operands where they lie, with a large L2") {
+TEST_CASE("a small C of many terms, A transposed: both operands where they lie") {
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
     auto const copies = [&](std::int64_t l2, std::int64_t k) {
       auto const t = tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = l2, .l3 = 256 << 20}, kernel,
@@ -348,9 +377,10 @@ TEST_CASE("a small C of many terms, A transposed: both operands where they lie, 
       CHECK((t.a_ahead == 0) == (t.b_ahead == 0));
       return t.pack_a;
     };
-    CHECK_FALSE(copies(2 << 20, 100000));
-    CHECK(copies(2 << 20, 512));
-    CHECK(copies(1 << 20, 100000));
+    for (std::int64_t const l2 : {1 << 20, 2 << 20}) {
+      CHECK_FALSE(copies(l2, 100000));
+      CHECK(copies(l2, 512));
+    }
   });
 }
 
