@@ -180,6 +180,8 @@ tile_work<T> tile_in_place(problem const& p) {
 
 template <class T>
 bool is_one_tile(microkernel<T> const& kernel, problem const& p) {
+  constexpr std::int64_t worth_two_tiles = 100;  // elements of A
+  if (kernel.ends_in_half(p.n) && p.m * p.k >= worth_two_tiles) return false;
   return has_rows_of_b(p) && p.n <= kernel.widest * kernel.lanes &&
          p.m <= kernel.rows[static_cast<std::size_t>(kernel.width_of(p.n))];
 }
@@ -222,8 +224,8 @@ template <class T>
   kernel.dots(w, p.m, left);
 }
 
-// Wide and low tiles: what is loaded of A is used for more columns. Their widths differ by one vector at most. `left`:
-// columns that are left over.
+// Wide and low tiles: what is loaded of A is used for more columns. Their widths differ by one vector at most, but for
+// one of half a vector at the end. `left`: columns that are left over.
 template <class T>
 void multiply_tiles(microkernel<T> const& kernel, problem const& p, std::int64_t left) {
   constexpr std::int64_t most_packed = 128 * 32;
@@ -236,9 +238,10 @@ void multiply_tiles(microkernel<T> const& kernel, problem const& p, std::int64_t
   auto* const c = w.c;
   bool const packs = !has_rows_of_b(p);
   auto const widest = packs ? kernel.nr / kernel.lanes : kernel.widest;
-  row_tiles const widths(quotient(n + kernel.lanes - 1, kernel.lanes), widest);
-  for (std::int64_t i = 0, j = 0; i < widths.count; j += widths.size(i++) * kernel.lanes) {
-    w.cols = std::min(widths.size(i) * kernel.lanes, n - j);
+  std::int64_t const in_half = kernel.ends_in_half(n) ? n & (kernel.lanes - 1) : 0;
+  row_tiles const widths(quotient(n - in_half + kernel.lanes - 1, kernel.lanes), widest);
+  for (std::int64_t i = 0, j = 0; j < n; j += w.cols, ++i) {
+    w.cols = i < widths.count ? std::min(widths.size(i) * kernel.lanes, n - j) : in_half;
     int const width = kernel.width_of(w.cols);
     w.b = b + j;
     if (packs) {

@@ -24,14 +24,18 @@ namespace tandem::cpu {
 
 instruction_set const& avx512() {
   namespace target = HWY_NAMESPACE;
-  static constexpr instruction_set set = {.technique = "avx512",
-                                          .vector_bytes = 64,
-                                          .supported = [] { return has_target(HWY_AVX3); },
-                                          .missing = "this processor has no AVX-512 (F, BW, DQ, VL)",
-                                          .f32 = target::make_microkernel<float, 14, 32, 32>(),
-                                          .f64 = target::make_microkernel<double, 14, 16, 32>(),
-                                          .axpy_f32 = target::axpy<float>,
-                                          .axpy_f64 = target::axpy<double>};
+  static instruction_set const set = [] {
+    instruction_set of_avx512 = {.technique = "avx512",
+                                 .vector_bytes = 64,
+                                 .supported = [] { return has_target(HWY_AVX3); },
+                                 .missing = "this processor has no AVX-512 (F, BW, DQ, VL)",
+                                 .f32 = target::make_microkernel<float, 14, 32, 32>(),
+                                 .f64 = target::make_microkernel<double, 14, 16, 32>(),
+                                 .axpy_f32 = target::axpy<float>,
+                                 .axpy_f64 = target::axpy<double>};
+    of_avx512.f32.half_costs_half = of_avx512.f64.half_costs_half = computes_in_halves();
+    return of_avx512;
+  }();
   return set;
 }
 

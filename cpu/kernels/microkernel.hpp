@@ -76,6 +76,7 @@ struct microkernel {
   int lanes = 0;                      ///< of a vector
   int widest = 0;                     ///< vectors of the widest tile with sums enough to keep the arithmetic busy
   std::array<int, widths> rows = {};  ///< the most rows of a tile, by its width; 0: there is none
+  bool half_costs_half = false;       ///< half a vector takes half the time of one
   using near_and_far = std::array<tile_function<T>, 2>;                               // the second asks for what is far
   std::array<std::array<std::array<near_and_far, most_rows>, widths>, 2> tiles = {};  // (source, width, rows - 1)
   std::array<pack_contiguous_function<T>, most_rows> pack_a = {};                     ///< by rows - 1
@@ -105,6 +106,11 @@ struct microkernel {
   int width_of(std::int64_t cols) const {
     if (rows[0] > 0 && 2 * cols <= lanes) return 0;
     return cols <= lanes ? 1 : cols <= 2 * lanes ? 2 : cols <= 3 * lanes ? 3 : 4;
+  }
+  /// Whether the last vector of so many columns is half empty, and this processor gains by that.
+  bool ends_in_half(std::int64_t cols) const {
+    std::int64_t const rest = cols & (lanes - 1);  // lanes are a power of two
+    return half_costs_half && cols > lanes && rest > 0 && 2 * rest <= lanes;
   }
   std::int64_t elements(int width) const { return width == 0 ? lanes / 2 : width * lanes; }
   tile_function<T> tile(source b, int width, std::int64_t tile_rows, bool asks = false) const {

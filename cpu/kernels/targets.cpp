@@ -3,6 +3,10 @@
 
 #include "hwy/highway.h"
 
+#if HWY_ARCH_X86
+#include <cpuid.h>
+#endif
+
 namespace tandem::cpu {
 
 std::span<instruction_set const* const> instruction_sets() {
@@ -20,6 +24,18 @@ std::span<instruction_set const* const> instruction_sets() {
 bool has_target(std::int64_t target) {
   static std::int64_t const supported = hwy::SupportedTargets();
   return (supported & target) != 0;
+}
+
+bool computes_in_halves() {
+#if HWY_ARCH_X86
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid(0, &a, &b, &c, &d) == 0 || b != signature_AMD_ebx) return false;
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0) return false;
+  unsigned const family = (a >> 8 & 0xf) + (a >> 20 & 0xff);
+  return family == 0x19;
+#else
+  return false;
+#endif
 }
 
 }  // namespace tandem::cpu

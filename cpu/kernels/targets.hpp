@@ -16,4 +16,7 @@ instruction_set const& neon();
 /// microseconds.
 bool has_target(std::int64_t target);
 
+/// Whether this processor computes 64 bytes in two halves: AMD's Zen 4, the only one of its family with AVX-512.
+bool computes_in_halves();
+
 }  // namespace tandem::cpu

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "cpu/descriptor.hpp"
+#include "cpu/gemm.hpp"
 #include "cpu/kernels/microkernel.hpp"
 
 namespace {
@@ -299,6 +300,38 @@ TEST_CASE("dot products have the same bits where A is asked for ahead") {
           CHECK(std::memcmp(asked.data(), dots(0).data(), asked.size() * sizeof(T)) == 0);
           CHECK(asked != before);
         }
+  });
+}
+
+TEST_CASE("a last vector that is half empty is a tile of its own where that pays, with the same bits") {
+  for_each_microkernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    if (kernel.rows[0] == 0) return;  // it has no tiles of half a vector
+    auto with_halves = kernel, without = kernel;
+    with_halves.half_costs_half = true, without.half_costs_half = false;
+    std::int64_t const half = kernel.lanes / 2;
+    CHECK_FALSE(with_halves.ends_in_half(half));
+    CHECK(with_halves.ends_in_half(3 * half));
+    CHECK_FALSE(with_halves.ends_in_half(3 * half + 1));
+    CHECK_FALSE(without.ends_in_half(3 * half));
+    for (std::int64_t const m : {1, 5, 13, 23})
+      for (std::int64_t const n : {2 * half + 1, 3 * half, 5 * half - 1, 9 * half, 15 * half})
+        for (std::int64_t const k : {1, 9, 40})
+          for (bool const trans_b : {false, true}) {
+            INFO(m, "x", n, "x", k, " ", trans_b);
+            auto const a = normal_numbers<T>(m * k), b = normal_numbers<T>(k * n), before = normal_numbers<T>(m * n);
+            auto const multiply = [&](tandem::cpu::microkernel<T> const& by) {
+              auto c = before;
+              problem p;
+              p.m = m, p.n = n, p.k = k, p.alpha = -1.25, p.beta = 0.5;
+              p.a = a.data(), p.lda = k, p.b = b.data(), p.ldb = trans_b ? k : n, p.trans_b = trans_b;
+              p.c = c.data(), p.ldc = n;
+              tandem::cpu::gemm(by, tandem::cpu::path::chosen, p, {.threads = 1});
+              return c;
+            };
+            auto const in_halves = multiply(with_halves);
+            CHECK(std::memcmp(in_halves.data(), multiply(without).data(), in_halves.size() * sizeof(T)) == 0);
+            CHECK(in_halves != before);
+          }
   });
 }
 
