@@ -142,7 +142,7 @@ tiling skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<
   if (kernel.rows[static_cast<std::size_t>(width)] > 0)
     t.rows = kernel.rows[static_cast<std::size_t>(width)], t.cols = width * kernel.lanes;
   // Rows of B that are a multiple of a page apart meet in few sets of L2. On processors with 2 MiB of it (Intel's) long
-  // stretches of them push each other out; with 1 MiB (Zen 5) they are faster all the same.
+  // stretches of them push each other out; with 1 MiB (AMD's) they are faster all the same.
   bool const meet = o.b_row * size % page == 0 && has_large_l2(caches);
   t.kc = std::min<std::int64_t>(o.k, streams_rows(o) ? kernel.most_terms : meet ? 64 : 256);
   t.mc = o.m, t.nc = o.n;
