@@ -440,8 +440,8 @@ void dot_blocks(dot_work<T> const& work, std::int64_t rows, std::int64_t cols) {
   }
 }
 
-// Long rows are read best by the largest tile; after short ones its fifth row would be added up by itself. From memory,
-// whose requests hide behind each other, one column's come eight at a time.
+// Long rows are read best by the largest tile; after short ones its fifth row would be added up by itself. From memory
+// eight come at a time where there is one column: more of their lines are on the way at once.
 template <class T, int R, int J>
 void dots(dot_work<T> const& w, std::int64_t rows, std::int64_t cols) {
   constexpr std::int64_t long_k = 512;
