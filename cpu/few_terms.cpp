@@ -30,7 +30,7 @@ void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, sp
   auto const& functions = is_narrow(kernel, o) ? kernel.update_down : kernel.update_along;
   std::int64_t const fits = host_caches().l1 / 3 / size / std::min(o.k, most) / line * line;
   std::int64_t const step = packs ? panel : std::max(fits, least);
-  tile_work<T> w;
+  far_tile_work<T> w;
   w.a_row = o.a_row, w.a_col = o.a_col;
   w.alpha = o.alpha;
   w.ldc = o.ldc;

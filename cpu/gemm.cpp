@@ -150,11 +150,12 @@ problem as_row(problem const& p) {
 
 // A product whose operands stay near and which is over soon: of its time, what comes before the first multiplication is
 // a large part, and a copy of B would be used by few tiles.
-bool is_small(problem const& p) {
+bool is_small(std::int64_t m, std::int64_t n, std::int64_t k) {
   constexpr std::int64_t most = 128 * 128 * 128, most_of_c = 256 * 256, read = 1 << 16;
-  return p.k <= 128 && p.m <= most && p.n <= most && p.m * p.n <= most_of_c && p.m * p.n * p.k <= most &&
-         (p.m + p.n) * p.k <= read;
+  return k <= 128 && m <= most && n <= most && m * n <= most_of_c && m * n * k <= most && (m + n) * k <= read;
 }
+
+bool is_small(problem const& p) { return is_small(p.m, p.n, p.k); }
 
 /// Whether op(B)'s rows lie together: of a transposed B, too, if they are short or there is one. Longer columns are
 /// left to dot products.
@@ -178,12 +179,12 @@ tile_work<T> tile_in_place(problem const& p) {
   return w;
 }
 
+/// Of operands whose rows of B lie together.
 template <class T>
-bool is_one_tile(microkernel<T> const& kernel, problem const& p) {
+[[gnu::always_inline]] inline bool is_one_tile(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
   constexpr std::int64_t worth_two_tiles = 100;  // elements of A
-  if (kernel.ends_in_half(p.n) && p.m * p.k >= worth_two_tiles) return false;
-  return has_rows_of_b(p) && p.n <= kernel.widest * kernel.lanes &&
-         p.m <= kernel.rows[static_cast<std::size_t>(kernel.width_of(p.n))];
+  if (n > kernel.widest * kernel.lanes || m > kernel.rows[static_cast<std::size_t>(kernel.width_of(n))]) return false;
+  return m * k < worth_two_tiles || !kernel.ends_in_half(n);
 }
 
 /// Rows of a tile whose sums are enough to keep the arithmetic busy: more of them would only begin and end later.
@@ -224,39 +225,61 @@ template <class T>
   kernel.dots(w, p.m, left);
 }
 
-// Wide and low tiles: what is loaded of A is used for more columns. Their widths differ by one vector at most, but for
-// one of half a vector at the end. `left`: columns that are left over.
+/// The tiles of one width below each other, from w's operands on, which lie `from`; wide and low ones: what is loaded of
+/// A is used for more columns.
+template <class T>
+void multiply_column_of_tiles(microkernel<T> const& kernel, source from, tile_work<T>& w, std::int64_t m) {
+  auto const* const a = w.a;
+  auto* const c = w.c;
+  int const width = kernel.width_of(w.cols);
+  row_tiles const heights(m, enough_rows(kernel, width));
+  for (std::int64_t r = 0; r < heights.count; ++r) {
+    auto const height = heights.size(r);
+    kernel.tile(from, width, height)(w);
+    w.a += height * w.a_row;
+    w.c += height * w.ldc;
+  }
+  w.a = a, w.c = c;
+}
+
+/// The columns of C in tiles whose widths differ by one vector at most, but for one of half a vector at the end.
+template <class T>
+struct column_tiles {
+  column_tiles(microkernel<T> const& kernel, std::int64_t columns, std::int64_t widest)
+      : lanes(kernel.lanes), n(columns), in_half(kernel.ends_in_half(n) ? n & (kernel.lanes - 1) : 0),
+        widths(quotient(n - in_half + lanes - 1, lanes), widest) {}
+  std::int64_t size(std::int64_t i, std::int64_t first) const {
+    return i < widths.count ? std::min(widths.size(i) * lanes, n - first) : in_half;
+  }
+  std::int64_t lanes, n, in_half;
+  row_tiles widths;
+};
+
+/// All tiles of m x n elements, on operands whose rows lie together, from w's on.
+template <class T>
+void multiply_tiles_in_place(microkernel<T> const& kernel, tile_work<T>& w, std::int64_t m, std::int64_t n) {
+  column_tiles<T> const columns(kernel, n, kernel.widest);
+  for (std::int64_t i = 0, j = 0; j < n; j += w.cols, w.b += w.cols, w.c += w.cols, ++i) {
+    w.cols = columns.size(i, j);
+    multiply_column_of_tiles(kernel, source::in_place, w, m);
+  }
+}
+
+/// `left`: columns that are left over.
 template <class T>
 void multiply_tiles(microkernel<T> const& kernel, problem const& p, std::int64_t left) {
+  if (left > 0) multiply_columns_left(kernel, p, left);
+  auto w = tile_in_place<T>(p);
+  if (has_rows_of_b(p)) return multiply_tiles_in_place(kernel, w, p.m, p.n - left);
   constexpr std::int64_t most_packed = 128 * 32;
   alignas(64) T packed_b[most_packed];  // (k, columns of a tile)
-  if (left > 0) multiply_columns_left(kernel, p, left);
-  std::int64_t const n = p.n - left;
-  auto w = tile_in_place<T>(p);
-  auto const* const a = w.a;
-  auto const* const b = w.b;
-  auto* const c = w.c;
-  bool const packs = !has_rows_of_b(p);
-  auto const widest = packs ? kernel.nr / kernel.lanes : kernel.widest;
-  std::int64_t const in_half = kernel.ends_in_half(n) ? n & (kernel.lanes - 1) : 0;
-  row_tiles const widths(quotient(n - in_half + kernel.lanes - 1, kernel.lanes), widest);
-  for (std::int64_t i = 0, j = 0; j < n; j += w.cols, ++i) {
-    w.cols = i < widths.count ? std::min(widths.size(i) * kernel.lanes, n - j) : in_half;
-    int const width = kernel.width_of(w.cols);
-    w.b = b + j;
-    if (packs) {
-      kernel.pack_b[static_cast<std::size_t>(width)](b + j * p.ldb, p.ldb, 1, w.cols, p.k, packed_b);
-      w.b = packed_b;
-    }
-    w.a = a;
-    w.c = c + j;
-    row_tiles const heights(p.m, enough_rows(kernel, width));
-    for (std::int64_t r = 0; r < heights.count; ++r) {
-      auto const height = heights.size(r);
-      kernel.tile(packs ? source::packed : source::in_place, width, height)(w);
-      w.a += height * w.a_row;
-      w.c += height * w.ldc;
-    }
+  column_tiles<T> const columns(kernel, p.n - left, kernel.nr / kernel.lanes);
+  auto const* b = w.b;
+  w.b = packed_b;
+  for (std::int64_t i = 0, j = 0; j < columns.n; j += w.cols, w.c += w.cols, ++i) {
+    w.cols = columns.size(i, j);
+    kernel.pack_b[static_cast<std::size_t>(kernel.width_of(w.cols))](b + j * p.ldb, p.ldb, 1, w.cols, p.k, packed_b);
+    multiply_column_of_tiles(kernel, source::packed, w, p.m);
   }
 }
 
@@ -275,11 +298,12 @@ template <class T>
   });
 }
 
+constexpr std::int64_t worth_a_thread = 1 << 20;  // multiply-adds times bytes of an element
+
 /// Threads for a small product, one for as much work as this. Nobody is woken for it, which takes longer than all of
 /// it: threads take part where one product follows the other.
 template <class T>
 int threads_of_small(problem const& p, execution const& e) {
-  constexpr std::int64_t worth_a_thread = 1 << 20;  // multiply-adds times bytes of an element
   std::int64_t const work = p.m * p.n * p.k * static_cast<std::int64_t>(sizeof(T));
   if (work < worth_a_thread) return 1;
   int const threads = std::min(offered_threads(e), static_cast<int>(1 + work / worth_a_thread));
@@ -321,12 +345,34 @@ void multiply_several(microkernel<T> const& kernel, problem const& p, execution 
   multiply_tiles(kernel, p, columns_left(kernel, p));
 }
 
+/// What is known at a glance of a small product: that it is one tile, or several by one thread, since none of the other
+/// ways takes so many terms and columns.
+enum class glance { unclear, one_tile, tiles };
+
+template <class T>
+[[gnu::always_inline]] inline glance glance_at(microkernel<T> const& kernel, std::int64_t m, std::int64_t n,
+                                               std::int64_t k, bool trans_a) {
+  constexpr std::int64_t few_rows = 2, few_columns = 6;
+  if (is_one_tile(kernel, m, n, k)) return glance::one_tile;
+  if (trans_a || m <= few_rows || n <= few_columns || k <= kernel.most_terms) return glance::unclear;
+  bool const is_alone = m * n * k * static_cast<std::int64_t>(sizeof(T)) < worth_a_thread;
+  return is_alone && columns_left(kernel, m, n, k, 2) == 0 ? glance::tiles : glance::unclear;
+}
+
+template <class T>
+[[gnu::always_inline]] inline void multiply_at_once(microkernel<T> const& kernel, glance known, tile_work<T>& w,
+                                                    std::int64_t m, std::int64_t n) {
+  if (known == glance::tiles) return multiply_tiles_in_place(kernel, w, m, n);
+  w.cols = n;
+  kernel.tile(source::in_place, kernel.width_of(n), m)(w);
+}
+
 template <class T>
 void multiply_small(microkernel<T> const& kernel, problem const& p, execution const& e) {
-  if (!is_one_tile(kernel, p)) return multiply_several(kernel, p, e);
+  auto const known = has_rows_of_b(p) ? glance_at(kernel, p.m, p.n, p.k, p.trans_a) : glance::unclear;
+  if (known == glance::unclear) return multiply_several(kernel, p, e);
   auto w = tile_in_place<T>(p);
-  w.cols = p.n;
-  kernel.tile(source::in_place, kernel.width_of(p.n), p.m)(w);
+  multiply_at_once(kernel, known, w, p.m, p.n);
 }
 
 // Not where a tiny product begins, which would pay for its stack frame.
@@ -365,22 +411,43 @@ void gemm(microkernel<T> const& kernel, path way, problem const& p, execution co
   multiply_large(kernel, way, p, e);
 }
 
+template <class T>
+bool multiply_tiny(void const* state, matrix_view<T const> const& a, matrix_view<T const> const& b,
+                   matrix_view<T> const& c, T alpha, T beta) {
+  auto const& kernel = *static_cast<microkernel<T> const*>(state);
+  std::int64_t const m = c.rows(), n = c.cols(), k = a.cols();
+  bool const trans_a = a.layout() == layout::col_major;
+  if ((n == 1 && m > 1) || !is_small(m, n, k)) return false;  // a column may be turned
+  auto const known = glance_at(kernel, m, n, k, trans_a);
+  if (known == glance::unclear) return false;
+  tile_work<T> w;
+  w.k = k;
+  w.a = a.data(), w.a_row = trans_a ? 1 : a.ld(), w.a_col = trans_a ? a.ld() : 1;
+  w.b = b.data(), w.b_row = b.ld();
+  w.alpha = alpha, w.beta = beta;
+  w.c = c.data(), w.ldc = c.ld();
+  multiply_at_once(kernel, known, w, m, n);
+  return true;
+}
+
 namespace {
 
-template <class T>
-struct prepared_tile {
-  tile_function<T> run;
+/// What is one tile, or tiles alone.
+template <class T, glance known>
+struct prepared_at_once {
+  microkernel<T> const& kernel;
   tile_work<T> work;
+  std::int64_t m, n;
 
   static void call(void const* state, void const* a, void const* b, void* c) {
-    auto const& s = *static_cast<prepared_tile const*>(state);
+    auto const& s = *static_cast<prepared_at_once const*>(state);
     auto w = s.work;
     w.a = static_cast<T const*>(a), w.b = static_cast<T const*>(b), w.c = static_cast<T*>(c);
-    s.run(w);
+    multiply_at_once(s.kernel, known, w, s.m, s.n);
   }
 };
 
-/// What is not one tile.
+/// What is more.
 template <class T>
 struct prepared_tiles {
   microkernel<T> const& kernel;
@@ -419,10 +486,12 @@ prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& given) {
   bool const is_column = is_row_turned(given);
   auto const p = is_column ? as_row(given) : given;
   if (!is_small(p)) return {};
-  if (!is_one_tile(kernel, p)) return prepare(prepared_tiles<T>{kernel, p}, is_column);
-  auto w = tile_in_place<T>(p);
-  w.cols = p.n;
-  return prepare(prepared_tile<T>{kernel.tile(source::in_place, kernel.width_of(p.n), p.m), w}, is_column);
+  auto const w = tile_in_place<T>(p);
+  auto const known = has_rows_of_b(p) ? glance_at(kernel, p.m, p.n, p.k, p.trans_a) : glance::unclear;
+  if (known == glance::one_tile)
+    return prepare(prepared_at_once<T, glance::one_tile>{kernel, w, p.m, p.n}, is_column);
+  if (known == glance::tiles) return prepare(prepared_at_once<T, glance::tiles>{kernel, w, p.m, p.n}, is_column);
+  return prepare(prepared_tiles<T>{kernel, p}, is_column);
 }
 
 template <class T>
@@ -450,6 +519,10 @@ plan plan_of(microkernel<T> const& kernel, path way, problem const& p) {
 
 template void gemm(microkernel<float> const&, path, problem const&, execution const&);
 template void gemm(microkernel<double> const&, path, problem const&, execution const&);
+template bool multiply_tiny(void const*, matrix_view<float const> const&, matrix_view<float const> const&,
+                            matrix_view<float> const&, float, float);
+template bool multiply_tiny(void const*, matrix_view<double const> const&, matrix_view<double const> const&,
+                            matrix_view<double> const&, double, double);
 template prepared_gemm prepare_tile(microkernel<float> const&, problem const&);
 template prepared_gemm prepare_tile(microkernel<double> const&, problem const&);
 template plan plan_of(microkernel<float> const&, path, problem const&);

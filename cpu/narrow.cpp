@@ -47,7 +47,7 @@ template <class T>
 void sum_in_streams(microkernel<T> const& kernel, operands<T> const& o, std::int64_t i, std::int64_t cols, T* sums,
                     std::int64_t apart) {
   constexpr std::int64_t most = microkernel<T>::most_terms;
-  tile_work<T> w;
+  far_tile_work<T> w;
   w.a_row = o.b_col, w.a_col = o.b_row;
   w.b_row = o.a_col;
   w.cols = cols;

@@ -118,7 +118,7 @@ struct block {
 
   // The tile of `height` rows from row i of the block on, and of the columns from j on.
   void multiply(std::int64_t i, std::int64_t height, std::int64_t j) const {
-    tile_work<T> w;
+    far_tile_work<T> w;
     w.k = kb;
     locate_a(w, i, height);
     w.b = t.pack_b ? packed_b + j * kb : o.b + p0 * o.b_row + j0 + j;
@@ -146,7 +146,7 @@ struct block {
   // The last tile of a row of tiles asks for what the first of the next row reads of A. A single one does where A's
   // rows are too short for the hardware to look ahead along them, and not over at once. What the next block packs of B
   // is shared out among the other tiles.
-  void ask_ahead(tile_work<T>& w, std::int64_t i, std::int64_t height, std::int64_t j) const {
+  void ask_ahead(far_tile_work<T>& w, std::int64_t i, std::int64_t height, std::int64_t j) const {
     constexpr std::int64_t size = sizeof(T), least = 128, most = 1024;  // bytes of a row
     std::int64_t const cols = tiled_cols();
     bool const last_asks_for_a = cols > t.cols || (kb * size >= least && kb * size <= most);
@@ -190,7 +190,7 @@ std::int64_t multiply_rows(microkernel<T> const& kernel, operands<T> const& o, t
                            span_of cols, span_of terms) {
   constexpr std::int64_t terms_at_once = microkernel<T>::most_terms;
   auto const update = kernel.update_along.back();
-  tile_work<T> w;
+  far_tile_work<T> w;
   w.a = o.a + rows.first * o.a_row + terms.first * o.a_col, w.a_row = o.a_row, w.a_col = o.a_col;
   w.b = o.b + terms.first * o.b_row + cols.first, w.b_row = o.b_row, w.b_ahead = t.b_ahead;
   w.alpha = o.alpha, w.beta = o.beta;

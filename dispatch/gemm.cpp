@@ -60,34 +60,49 @@ bool settle_degenerate(problem const& p, execution const& how) {
   return true;
 }
 
-/// Where a matrix with elements lies; unknown where anything about it needs a closer look.
-template <class T>
+/// The bytes of a matrix with elements.
 struct extent {
-  explicit extent(matrix_view<T> const& x) {
-    bool const by_rows = x.layout() == layout::row_major;
-    std::int64_t const lines = by_rows ? x.rows() : x.cols(), width = by_rows ? x.cols() : x.rows();
-    constexpr std::int64_t most = std::int64_t{1} << 30;  // products of two stay far below 2^63 bytes
-    auto const address = reinterpret_cast<std::uintptr_t>(x.data());
-    if (lines < 1 || width < 1 || x.ld() < width || lines > most || x.ld() > most || address % sizeof(T) != 0) return;
-    begin = address;
-    end = begin + static_cast<std::uintptr_t>((lines - 1) * x.ld() + width) * sizeof(T);
+  static constexpr std::uint64_t most = std::uint64_t{1} << 29;  // so that their product is far below 2^64
+  extent(void const* data, std::int64_t lines, std::int64_t width, std::int64_t ld, std::size_t size)
+      : begin(reinterpret_cast<std::uintptr_t>(data)) {
+    auto const n = static_cast<std::uint64_t>(lines), w = static_cast<std::uint64_t>(width);
+    auto const apart = static_cast<std::uint64_t>(ld);
+    sizes = (n - 1) | (w - 1) | (apart - w);  // what is below zero is beyond everything, too
+    end = begin + ((n - 1) * apart + w) * size;
   }
-  bool is_known() const { return begin != 0 && begin < end; }
-  template <class U>
-  bool is_apart_from(extent<U> const& other) const {
-    return end <= other.begin || other.end <= begin;
-  }
-  std::uintptr_t begin = 0, end = 0;
+  bool is_apart_from(extent const& other) const { return end <= other.begin || other.end <= begin; }
+  std::uint64_t sizes;  // no less than any of three
+  std::uintptr_t begin, end;
 };
 
-// What nearly every call is, said quickly: beside a product of 4 x 4 x 4 the checks that have messages would be felt.
+template <class T>
+extent extent_by_rows(matrix_view<T> const& x) {
+  return {x.data(), x.rows(), x.cols(), x.ld(), sizeof(T)};
+}
+
+template <class T>
+extent extent_of(matrix_view<T> const& x) {
+  if (x.layout() == layout::row_major) return extent_by_rows(x);
+  return {x.data(), x.cols(), x.rows(), x.ld(), sizeof(T)};
+}
+
+/// Whether the operands have elements, of a number that is not large, and lie apart.
+bool are_plain(extent const& a, extent const& b, extent const& c, std::size_t size) {
+  return (a.sizes | b.sizes | c.sizes) < extent::most && (a.begin | b.begin | c.begin) % size == 0 && a.begin != 0 &&
+         a.begin < a.end && b.begin != 0 && b.begin < b.end && c.begin != 0 && c.begin < c.end && c.is_apart_from(a) &&
+         c.is_apart_from(b);
+}
+
+template <class T>
+bool fit(matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c) {
+  return ((a.cols() ^ b.rows()) | (c.rows() ^ a.rows()) | (c.cols() ^ b.cols())) == 0;
+}
+
+// What nearly every call is, said quickly: beside a small product the checks that have messages would be felt.
 template <class T>
 bool is_plainly_right(matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c) {
-  if (a.cols() != b.rows() || c.rows() != a.rows() || c.cols() != b.cols()) return false;
-  if (a.memory() != b.memory() || a.memory() != c.memory()) return false;
-  extent<T const> const in_a(a), in_b(b);
-  extent<T> const in_c(c);
-  return in_a.is_known() && in_b.is_known() && in_c.is_known() && in_c.is_apart_from(in_a) && in_c.is_apart_from(in_b);
+  return fit<T>(a, b, c) && a.memory() == b.memory() && a.memory() == c.memory() &&
+         are_plain(extent_of(a), extent_of(b), extent_of(c), sizeof(T));
 }
 
 template <class T>
@@ -112,11 +127,30 @@ void run(kernel const& row, problem const& p, execution const& how) {
 }
 
 template <class T>
+[[gnu::noinline]] void multiply_any(matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c,
+                  gemm_options const& options) {
+  problem const p = checked<T>(a, b, c, options);
+  run(*select_kernel(p, options), p, execution_of(options));
+}
+
+/// A tiny product on the host, by the row that calls without a name get.
+template <class T>
+bool multiply_tiny(matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c,
+                   gemm_options const& options) {
+  auto const is_by_rows = [](auto const& x) { return x.layout() == layout::row_major && x.memory() == memory::host; };
+  if (!options.kernel.empty() || (options.backend != backend::automatic && options.backend != backend::cpu)) return false;
+  if (a.memory() != memory::host || !is_by_rows(b) || !is_by_rows(c) || !fit<T>(a, b, c)) return false;
+  if (!are_plain(extent_of(a), extent_by_rows(b), extent_by_rows(c), sizeof(T))) return false;
+  auto const* const tiny = dispatch::usual_tiny<T>.load(std::memory_order_acquire);
+  auto const alpha = static_cast<T>(options.alpha);
+  return tiny != nullptr && alpha != 0 && tiny->call(tiny->state, a, b, c, alpha, static_cast<T>(options.beta));
+}
+
+// A product of 4 x 4 x 4 would feel the stack frame of what is behind it.
+template <class T>
 void multiply(matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c,
               gemm_options const& options) {
-  problem const p = checked<T>(a, b, c, options);
-  auto const& row = *select_kernel(p, options);
-  run(row, p, execution_of(options));
+  if (!multiply_tiny<T>(a, b, c, options)) multiply_any<T>(a, b, c, options);
 }
 
 template <class T>

@@ -229,7 +229,10 @@ kernel const* select_kernel(problem const& p, gemm_options const& options) {
       if (!dispatch::kernel_from_environment().empty()) return nullptr;
       problem of_type = p;
       of_type.dtype = type;
-      return &dispatch::select({operation::gemm, type, p.memory, backend::cpu, {}, &of_type});
+      auto const* const row = &dispatch::select({operation::gemm, type, p.memory, backend::cpu, {}, &of_type});
+      if (row->tiny_f32.call) dispatch::usual_tiny<float>.store(&row->tiny_f32, std::memory_order_release);
+      if (row->tiny_f64.call) dispatch::usual_tiny<double>.store(&row->tiny_f64, std::memory_order_release);
+      return row;
     };
     static kernel const* const f32 = best(dtype::f32);
     static kernel const* const f64 = best(dtype::f64);

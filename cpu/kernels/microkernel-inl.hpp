@@ -44,19 +44,19 @@ constexpr int cols_ahead = 512 / sizeof(T);
 template <class T, int R>
 struct later_rows {
   static constexpr int line = 64, lines = (R * static_cast<int>(sizeof(T)) + line - 1) / line;  // a step of k
-  HWY_INLINE explicit later_rows(tile_work<T> const& w)
+  HWY_INLINE explicit later_rows(far_tile_work<T> const& w)
       : at(reinterpret_cast<char const*>(w.next_rows > 0 ? w.next : w.a)),
         step(w.next_rows > 0 ? lines * line : 0),
         steps(is_apart(w)    ? w.next_length * static_cast<std::int64_t>(sizeof(T)) / (lines * line) + 1
               : w.asks_for_c ? w.k / R + 1
                              : w.k) {}
   // Rows that lie together are one.
-  static HWY_INLINE bool is_apart(tile_work<T> const& w) { return w.next_rows > 0 && w.next_row != w.next_length; }
+  static HWY_INLINE bool is_apart(far_tile_work<T> const& w) { return w.next_rows > 0 && w.next_row != w.next_length; }
   HWY_INLINE void ask() {
     for (int i = 0; i < lines; ++i) __builtin_prefetch(at + i * line, 0, 2);
     at += step;
   }
-  HWY_INLINE void turn_to_row(tile_work<T> const& w, std::int64_t row) {
+  HWY_INLINE void turn_to_row(far_tile_work<T> const& w, std::int64_t row) {
     if (row < w.next_rows && w.next_row != w.next_length) at = reinterpret_cast<char const*>(w.next + row * w.next_row);
   }
   char const* at;
@@ -68,7 +68,7 @@ struct later_rows {
 template <class T, int R, int V, int N>
 struct rows_of_c {
   // `steps`: of k between two turns.
-  HWY_INLINE rows_of_c(tile_work<T> const& w, std::int64_t steps)
+  HWY_INLINE rows_of_c(far_tile_work<T> const& w, std::int64_t steps)
       : at(w.c + w.c_ahead), ldc(w.ldc), rows(w.asks_for_c ? R : 0) {
     if (rows > 0)
       while (at_once * w.k < R * steps) ++at_once;
@@ -176,10 +176,9 @@ HWY_INLINE void add_products_packed(tile_work<T> const& w, column<T, R> a, hn::V
   D const d;
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
   T const* HWY_RESTRICT b = w.b;
-  [[maybe_unused]] later_rows<T, R> later(w);
-  auto const add = [&](std::int64_t steps) HWY_ATTR {
+  auto const add = [&](std::int64_t steps, auto const& ask) HWY_ATTR {
     for (std::int64_t p = steps; p > 0; --p, a.advance(), b += V * N) {
-      if constexpr (asks) later.ask();
+      ask();
       hn::Vec<D> b_row[V];
       HWY_UNROLL(4)
       for (int v = 0; v < V; ++v) b_row[v] = hn::Load(d, b + v * N);
@@ -187,13 +186,15 @@ HWY_INLINE void add_products_packed(tile_work<T> const& w, column<T, R> a, hn::V
     }
   };
   if constexpr (asks) {
-    rows_of_c<T, R, V, N> of_c(w, later.steps);
-    for (std::int64_t left = w.k, row = 0; left > 0; left -= later.steps, later.turn_to_row(w, ++row)) {
+    auto const& far = static_cast<far_tile_work<T> const&>(w);
+    later_rows<T, R> later(far);
+    rows_of_c<T, R, V, N> of_c(far, later.steps);
+    for (std::int64_t left = w.k, row = 0; left > 0; left -= later.steps, later.turn_to_row(far, ++row)) {
       of_c.ask();
-      add(left < later.steps ? left : later.steps);
+      add(left < later.steps ? left : later.steps, [&]() HWY_ATTR { later.ask(); });
     }
   } else {
-    add(w.k);
+    add(w.k, []() HWY_ATTR {});
   }
 }
 
@@ -201,14 +202,15 @@ HWY_INLINE void add_products_packed(tile_work<T> const& w, column<T, R> a, hn::V
 enum class asked { nothing, only_c, b, a_and_b };
 
 // All steps of k on B where it lies.
-template <class T, class D, int R, int V, asked ahead>
-HWY_INLINE void add_products_in_place(tile_work<T> const& w, column<T, R> a, first_lanes<D> const& last,
+template <class T, class D, int R, int V, asked ahead, class Work>
+HWY_INLINE void add_products_in_place(Work const& w, column<T, R> a, first_lanes<D> const& last,
                                       hn::Vec<D> (&acc)[R][V]) {
   D const d;
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
   bool const whole = last.count == N;
   T const* HWY_RESTRICT b = w.b;
-  [[maybe_unused]] std::int64_t const b_ahead = w.b_ahead, a_ahead = w.a_ahead * static_cast<std::int64_t>(sizeof(T));
+  [[maybe_unused]] std::int64_t b_ahead = 0, a_ahead = 0;
+  if constexpr (ahead != asked::nothing) b_ahead = w.b_ahead, a_ahead = w.a_ahead * static_cast<std::int64_t>(sizeof(T));
   auto const add = [&](std::int64_t steps) HWY_ATTR {
     for (std::int64_t p = steps; p > 0; --p, a.advance(), b += w.b_row) {
       if constexpr (ahead == asked::a_and_b) {  // a column's elements lie in two lines at most
@@ -257,12 +259,13 @@ HWY_NOINLINE void tile(tile_work<T> const& w) {
   } else if constexpr (!asks) {
     add_products_in_place<T, D, R, V, asked::nothing>(w, a, last, acc);
   } else {
-    if (w.a_ahead != 0)
-      add_products_in_place<T, D, R, V, asked::a_and_b>(w, a, last, acc);
-    else if (w.b_ahead != 0)
-      add_products_in_place<T, D, R, V, asked::b>(w, a, last, acc);
+    auto const& far = static_cast<far_tile_work<T> const&>(w);
+    if (far.a_ahead != 0)
+      add_products_in_place<T, D, R, V, asked::a_and_b>(far, a, last, acc);
+    else if (far.b_ahead != 0)
+      add_products_in_place<T, D, R, V, asked::b>(far, a, last, acc);
     else
-      add_products_in_place<T, D, R, V, asked::only_c>(w, a, last, acc);
+      add_products_in_place<T, D, R, V, asked::only_c>(far, a, last, acc);
   }
 
   if (!whole && !has_masks) {

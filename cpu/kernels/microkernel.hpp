@@ -18,7 +18,16 @@ struct tile_work {
   T const* b = nullptr;  ///< element (p, j) is b[p * b_row + j]
   std::int64_t b_row = 0;
   bool streaming = false;  ///< C's lines are whole, aligned, and not wanted in the caches
-  // Only tiles that ask for what is far from the processor read what follows, down to alpha.
+  T alpha = 1, beta = 0;
+  T* c = nullptr;
+  std::int64_t ldc = 0;
+  std::int64_t cols = 0;
+};
+
+/// The same for a tile that asks for what is far from the processor. A tiny product would feel it if all tiles' work
+/// had these members, each of which is a store.
+template <class T>
+struct far_tile_work : tile_work<T> {
   bool asks_for_c = false;  ///< for as many rows of C, c_ahead elements from the tile's
   std::int64_t c_ahead = 0;
   /// Of operands read where they lie, the elements from those that a step of k reads to those which it asks for.
@@ -26,10 +35,6 @@ struct tile_work {
   /// Beside a packed B: rows of `next_length` elements, `next_row` apart, that are read later, of A or of B.
   T const* next = nullptr;
   std::int64_t next_rows = 0, next_row = 0, next_length = 0;
-  T alpha = 1, beta = 0;
-  T* c = nullptr;
-  std::int64_t ldc = 0;
-  std::int64_t cols = 0;
 };
 
 /// C (rows x cols) = alpha A B + beta C as dot products: A's rows and B's columns are contiguous.
@@ -49,11 +54,12 @@ struct dot_work {
 /// Where a tile reads B: from a packed panel, or where it lies.
 enum class source { packed, in_place };
 
+/// A tile that asks is given far_tile_work.
 template <class T>
 using tile_function = void (*)(tile_work<T> const&);
 
 template <class T>
-using update_function = void (*)(tile_work<T> const& w, std::int64_t rows);
+using update_function = void (*)(far_tile_work<T> const& w, std::int64_t rows);
 
 /// Copies a width x depth slice into panels of W elements a step of depth: out[panel][d][w], zeros behind the last of
 /// the width. Element (w, d) is src[w * stride_w + d * stride_d]; one of the strides is 1.

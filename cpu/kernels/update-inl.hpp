@@ -10,7 +10,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 enum class ending { plain, scaled, added };
 
 template <class T>
-HWY_INLINE ending ending_of(tile_work<T> const& w) {
+HWY_INLINE ending ending_of(far_tile_work<T> const& w) {
   return w.beta != 0 ? ending::added : w.alpha != 1 ? ending::scaled : ending::plain;
 }
 
@@ -28,7 +28,7 @@ HWY_INLINE hn::Vec<D> updated(hn::Vec<D> const (&of_a)[P], hn::Vec<D> const (&of
 
 // R rows of C, from end to end. From far away the next ones are asked for.
 template <class T, int R, int P, ending E>
-HWY_INLINE void update_rows(tile_work<T> const& w) {
+HWY_INLINE void update_rows(far_tile_work<T> const& w) {
   using D = hn::ScalableTag<T>;
   D const d;
   constexpr int N = lanes<T>;
@@ -72,7 +72,7 @@ HWY_INLINE void update_rows(tile_work<T> const& w) {
 }
 
 template <class T, int R, int P, ending E>
-HWY_INLINE void update_groups(tile_work<T>& w, std::int64_t rows) {
+HWY_INLINE void update_groups(far_tile_work<T>& w, std::int64_t rows) {
   for (; rows >= R; rows -= R, w.a += R * w.a_row, w.c += R * w.ldc) update_rows<T, R, P, E>(w);
   if constexpr (R > 1)
     if (rows > 0) update_groups<T, R / 2, P, E>(w, rows);
@@ -80,7 +80,7 @@ HWY_INLINE void update_groups(tile_work<T>& w, std::int64_t rows) {
 
 // As many rows at a time as have their elements of A in registers.
 template <class T, int P>
-HWY_NOINLINE void update_along(tile_work<T> const& work, std::int64_t rows) {
+HWY_NOINLINE void update_along(far_tile_work<T> const& work, std::int64_t rows) {
   constexpr int R = P <= 2 ? 8 : P <= 4 ? 4 : 2;
   auto w = work;
   auto const how = ending_of(w);
@@ -92,7 +92,7 @@ HWY_NOINLINE void update_along(tile_work<T> const& work, std::int64_t rows) {
 // Rows of C that are one vector or two, which overlap if there are not as many elements: both are computed before
 // either is written. A masked store would hold up what is read soon after from its other lanes. B stays in registers.
 template <class T, class D, int V, int P, ending E>
-HWY_INLINE void update_columns(tile_work<T> const& w, std::int64_t rows) {
+HWY_INLINE void update_columns(far_tile_work<T> const& w, std::int64_t rows) {
   D const d;
   T const* HWY_RESTRICT a = w.a;
   T* HWY_RESTRICT c = w.c;
@@ -122,7 +122,7 @@ HWY_INLINE void update_columns(tile_work<T> const& w, std::int64_t rows) {
 // Rows of C that are more than half a vector, by masks: half the work of two half vectors, where C is not read, whose
 // next row's load would wait for the masked store.
 template <class T, int P, ending E>
-HWY_INLINE void update_part_of_vector(tile_work<T> const& w, std::int64_t rows) {
+HWY_INLINE void update_part_of_vector(far_tile_work<T> const& w, std::int64_t rows) {
   using D = hn::ScalableTag<T>;
   D const d;
   T const* HWY_RESTRICT a = w.a;
@@ -143,7 +143,7 @@ HWY_INLINE void update_part_of_vector(tile_work<T> const& w, std::int64_t rows) 
 
 // By the largest vectors that a row of C fills: N elements or fewer.
 template <class T, int N, int P, ending E>
-HWY_INLINE void update_columns_of(tile_work<T> const& w, std::int64_t rows) {
+HWY_INLINE void update_columns_of(far_tile_work<T> const& w, std::int64_t rows) {
   using D = hn::CappedTag<T, N>;
   if constexpr (N > 1)
     if (w.cols < N) return update_columns_of<T, N / 2, P, E>(w, rows);
@@ -153,7 +153,7 @@ HWY_INLINE void update_columns_of(tile_work<T> const& w, std::int64_t rows) {
 
 // At most two vectors of each row of C.
 template <class T, int P>
-HWY_NOINLINE void update_down(tile_work<T> const& w, std::int64_t rows) {
+HWY_NOINLINE void update_down(far_tile_work<T> const& w, std::int64_t rows) {
   constexpr int N = lanes<T>;
   auto const how = ending_of(w);
   if constexpr (has_mask_registers) {

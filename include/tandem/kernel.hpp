@@ -81,6 +81,15 @@ struct prepared_gemm {
   std::shared_ptr<void const> state = {};
 };
 
+/// A row's shortest way to a tiny product: C = alpha A B + beta C of host views, which are right and have elements, B's
+/// and C's by rows, for alpha != 0. A call that returns false has done nothing.
+template <class T>
+struct tiny_gemm {
+  bool (*call)(void const* state, matrix_view<T const> const& a, matrix_view<T const> const& b,
+               matrix_view<T> const& c, T alpha, T beta) = nullptr;
+  void const* state = nullptr;
+};
+
 /// One row of the table.
 struct kernel {
   std::string name = {};  ///< backend.technique.dtype[.tile]
@@ -107,6 +116,11 @@ struct kernel {
   /// Prepares the problem for `gemm_plan`, its operands' addresses apart; without a call where `run` does as well.
   /// Unset: it has nothing to prepare.
   std::function<prepared_gemm(problem const&)> prepare = {};
+
+  /// What `gemm` calls before `run` where dispatch takes the row by itself, beside products over which a `problem` takes
+  /// longer than the product. Unset: there is nothing shorter.
+  tiny_gemm<float> tiny_f32 = {};
+  tiny_gemm<double> tiny_f64 = {};
 
   /// Computes an axpy instead; a row has either `run` or `run_axpy`.
   std::function<void(axpy_problem const&, execution const&)> run_axpy = {};

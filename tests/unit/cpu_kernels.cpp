@@ -61,12 +61,29 @@ struct variant {
   bool reproducible = true;
 };
 
+/// Runs the problem by the row's shortest way; false: it is not meant for it.
+template <class T>
+bool run_tiny(tandem::kernel const& row, problem const& p) {
+  using tandem::matrix_view;
+  auto const by_columns = [](bool transposed) {
+    return transposed ? tandem::layout::col_major : tandem::layout::row_major;
+  };
+  matrix_view<T const> const a(static_cast<T const*>(p.a), p.m, p.k, p.lda, by_columns(p.trans_a));
+  matrix_view<T const> const b(static_cast<T const*>(p.b), p.k, p.n, p.ldb);
+  matrix_view<T> const c(static_cast<T*>(p.c), p.m, p.n, p.ldc);
+  if constexpr (std::is_same_v<T, float>)
+    return row.tiny_f32.call(row.tiny_f32.state, a, b, c, static_cast<T>(p.alpha), static_cast<T>(p.beta));
+  else
+    return row.tiny_f64.call(row.tiny_f64.state, a, b, c, p.alpha, p.beta);
+}
+
 /// Runs a row and returns how many elements of C, gaps included, are not what plain loops in wider numbers give: equal
 /// for integers, within gamma(k + 2) (|alpha| |A| |B| + |beta| |C|) otherwise. `result`: C as it is then, gaps
-/// included; not `compared`, it is all that is wanted, and 0 errors are returned.
+/// included; not `compared`, it is all that is wanted, and 0 errors are returned. With `tiny` the row's shortest way runs,
+/// and it says whether that took the problem, without which C must stay as it was.
 template <class T>
 std::int64_t errors(tandem::kernel const& row, shape const& s, variant const& v, int threads,
-                    std::vector<T>* result = nullptr, bool compared = true) {
+                    std::vector<T>* result = nullptr, bool compared = true, bool* tiny = nullptr) {
   auto const [m, n, k] = s;
   T const nan = std::numeric_limits<T>::quiet_NaN(), sentinel = T(12345);
   std::int64_t const a_rows = v.trans_a ? k : m, a_cols = v.trans_a ? m : k;
@@ -108,7 +125,13 @@ std::int64_t errors(tandem::kernel const& row, shape const& s, variant const& v,
                             .c = c,
                             .ldc = ldc};
   if (row.refuses && !row.refuses(the_problem).empty()) return 0;  // a path that is not made for this layout
-  row.run(the_problem, {.stream = nullptr, .threads = threads, .reproducible = v.reproducible});
+  if (tiny) {
+    std::vector<T> const given(c, c + c_size);
+    *tiny = run_tiny<T>(row, the_problem);
+    if (!*tiny) return std::memcmp(c, given.data(), given.size() * sizeof(T)) != 0;
+  } else {
+    row.run(the_problem, {.stream = nullptr, .threads = threads, .reproducible = v.reproducible});
+  }
   if (result) result->assign(c, c + c_size);
   if (!compared) return 0;
 
@@ -344,7 +367,7 @@ TEST_CASE("rows of C have the same bits where B is asked for ahead") {
         auto const a = normal_numbers<T>(rows * k), b = normal_numbers<T>(k * n), before = normal_numbers<T>(rows * n);
         auto const update = [&](std::int64_t b_ahead) {
           auto c = before;
-          tandem::cpu::tile_work<T> w;
+          tandem::cpu::far_tile_work<T> w;
           w.alpha = T(-1.25), w.beta = T(0.5);
           w.a = a.data(), w.a_row = k, w.a_col = 1;
           w.b = b.data(), w.b_row = n, w.b_ahead = b_ahead;
@@ -504,6 +527,42 @@ TEST_CASE("small products one after the other have the same bits on any number o
     else
       same(double());
   });
+}
+
+TEST_CASE("the shortest way to a tiny product gives the same bits, or leaves C alone") {
+  std::vector<shape> shapes = {{4, 4, 128}, {4, 4, 129}, {64, 64, 63}, {90, 60, 80}, {33, 33, 33}, {32, 2048, 20}, {3, 1, 5}};
+  for (std::int64_t const m : {1, 2, 3, 5, 8, 14, 16, 17, 31})
+    for (std::int64_t const n : {1, 2, 7, 8, 9, 16, 17, 24, 33, 48, 65})
+      for (std::int64_t const k : {1, 5, 8, 9, 33}) shapes.push_back({m, n, k});
+  int rows = 0;
+  for_each_gemm([&](tandem::kernel const& row) {
+    if (!row.tiny_f32.call && !row.tiny_f64.call) return;
+    ++rows;
+    auto const check = [&]<class T>(T) {
+      int taken = 0, left = 0;
+      for (auto const& s : shapes)
+        for (bool const trans_a : {false, true})
+          for (double const beta : {0.0, 1.0, 1.5}) {
+            INFO(row.name, " ", s.m, "x", s.n, "x", s.k, " ", trans_a, " ", beta);
+            variant const v{.trans_a = trans_a, .alpha = beta == 1 ? 1 : 0.75, .beta = beta, .gap = 3, .integers = false};
+            std::vector<T> wanted, c;
+            bool is_tiny = false;
+            CHECK(errors<T>(row, s, v, 1, &c, false, &is_tiny) == 0);
+            (is_tiny ? taken : left) += 1;
+            if (s.m == 5 && s.n == 8) CHECK(is_tiny);  // a tile of every instruction set
+            if (!is_tiny) continue;
+            errors<T>(row, s, v, 1, &wanted, false);
+            CHECK(std::memcmp(c.data(), wanted.data(), c.size() * sizeof(T)) == 0);
+          }
+      CHECK(taken > 500);
+      CHECK(left > 0);
+    };
+    if (row.dtype == dtype::f32)
+      check(float());
+    else
+      check(double());
+  });
+  CHECK(rows >= 2);
 }
 
 TEST_CASE("threads that may sum in an order of their own are as accurate, and do") {
