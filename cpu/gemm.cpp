@@ -265,22 +265,31 @@ void multiply_tiles_in_place(microkernel<T> const& kernel, tile_work<T>& w, std:
   }
 }
 
+/// The same where B is transposed: w.b is its first column, and w.b_row the elements from one to the next.
+template <class T>
+void multiply_tiles_packed(microkernel<T> const& kernel, tile_work<T>& w, std::int64_t m, std::int64_t n) {
+  constexpr std::int64_t most_packed = 128 * 32;
+  alignas(64) T packed_b[most_packed];  // (k, columns of a tile)
+  column_tiles<T> const columns(kernel, n, kernel.nr / kernel.lanes);
+  auto const* const b = w.b;
+  auto const apart = w.b_row;
+  w.b = packed_b;
+  for (std::int64_t i = 0, j = 0; j < n; j += w.cols, w.c += w.cols, ++i) {
+    w.cols = columns.size(i, j);
+    kernel.pack_b[static_cast<std::size_t>(kernel.width_of(w.cols))](b + j * apart, apart, 1, w.cols, w.k, packed_b);
+    multiply_column_of_tiles(kernel, source::packed, w, m);
+  }
+  w.b = b;
+}
+
 /// `left`: columns that are left over.
 template <class T>
 void multiply_tiles(microkernel<T> const& kernel, problem const& p, std::int64_t left) {
   if (left > 0) multiply_columns_left(kernel, p, left);
   auto w = tile_in_place<T>(p);
   if (has_rows_of_b(p)) return multiply_tiles_in_place(kernel, w, p.m, p.n - left);
-  constexpr std::int64_t most_packed = 128 * 32;
-  alignas(64) T packed_b[most_packed];  // (k, columns of a tile)
-  column_tiles<T> const columns(kernel, p.n - left, kernel.nr / kernel.lanes);
-  auto const* b = w.b;
-  w.b = packed_b;
-  for (std::int64_t i = 0, j = 0; j < columns.n; j += w.cols, w.c += w.cols, ++i) {
-    w.cols = columns.size(i, j);
-    kernel.pack_b[static_cast<std::size_t>(kernel.width_of(w.cols))](b + j * p.ldb, p.ldb, 1, w.cols, p.k, packed_b);
-    multiply_column_of_tiles(kernel, source::packed, w, p.m);
-  }
+  w.b_row = p.ldb;
+  multiply_tiles_packed(kernel, w, p.m, p.n - left);
 }
 
 /// The same by several threads, each with some rows: an element's terms are added in one order, whatever tile has it.
@@ -329,12 +338,13 @@ template <class T>
   kernel.dots(w, p.n, p.m);
 }
 
+constexpr std::int64_t few_products = 1024, long_edge = 128;  // of so few the tiles, unless C's rows are long
+
 /// A small product that is not one tile. The other ways need some length before they are worth their beginning.
 template <class T>
 void multiply_several(microkernel<T> const& kernel, problem const& p, execution const& e) {
-  constexpr std::int64_t few_products = 1024, long_edge = 128, many = 4096, many_products = 2000;
+  constexpr std::int64_t many = 4096, many_products = 2000;
   if (is_dots_in_place(p)) return multiply_dots_in_place(kernel, p);
-  if (p.m * p.n * p.k <= few_products && p.n <= long_edge) return multiply_tiles(kernel, p, columns_left(kernel, p));
   operands<T> const o(p);
   int const threads = threads_of_small<T>(p, e);
   bool const is_long = p.m >= long_edge || p.n >= long_edge || p.m * p.n >= many;
@@ -345,33 +355,39 @@ void multiply_several(microkernel<T> const& kernel, problem const& p, execution 
   multiply_tiles(kernel, p, columns_left(kernel, p));
 }
 
-/// What is known at a glance of a small product: that it is one tile, or several by one thread, since none of the other
-/// ways takes so many terms and columns.
-enum class glance { unclear, one_tile, tiles };
+/// What is known at a glance of a small product: that it is one tile, or several by one thread (with B packed, if it is
+/// transposed), since none of the other ways takes so many terms, columns and rows.
+enum class glance { unclear, one_tile, tiles, packed_tiles };
 
 template <class T>
 [[gnu::always_inline]] inline glance glance_at(microkernel<T> const& kernel, std::int64_t m, std::int64_t n,
-                                               std::int64_t k, bool trans_a) {
-  constexpr std::int64_t few_rows = 2, few_columns = 6;
-  if (is_one_tile(kernel, m, n, k)) return glance::one_tile;
+                                               std::int64_t k, bool trans_a, bool trans_b) {
+  constexpr std::int64_t few_rows = 2, few_columns = 6, terms_a_row = 5;
+  if (!trans_b && is_one_tile(kernel, m, n, k)) return glance::one_tile;
+  auto const tiles = trans_b ? glance::packed_tiles : glance::tiles;
+  if (trans_b && k >= terms_a_row * std::min(m, n)) return glance::unclear;
+  if (m * n * k <= few_products && n <= long_edge) return tiles;
   if (trans_a || m <= few_rows || n <= few_columns || k <= kernel.most_terms) return glance::unclear;
   bool const is_alone = m * n * k * static_cast<std::int64_t>(sizeof(T)) < worth_a_thread;
-  return is_alone && columns_left(kernel, m, n, k, 2) == 0 ? glance::tiles : glance::unclear;
+  return is_alone && columns_left(kernel, m, n, k, 2) == 0 ? tiles : glance::unclear;
 }
 
 template <class T>
 [[gnu::always_inline]] inline void multiply_at_once(microkernel<T> const& kernel, glance known, tile_work<T>& w,
                                                     std::int64_t m, std::int64_t n) {
   if (known == glance::tiles) return multiply_tiles_in_place(kernel, w, m, n);
+  if (known == glance::packed_tiles) return multiply_tiles_packed(kernel, w, m, n);
   w.cols = n;
   kernel.tile(source::in_place, kernel.width_of(n), m)(w);
 }
 
 template <class T>
 void multiply_small(microkernel<T> const& kernel, problem const& p, execution const& e) {
-  auto const known = has_rows_of_b(p) ? glance_at(kernel, p.m, p.n, p.k, p.trans_a) : glance::unclear;
+  bool const packs = !has_rows_of_b(p);
+  auto const known = glance_at(kernel, p.m, p.n, p.k, p.trans_a, packs);
   if (known == glance::unclear) return multiply_several(kernel, p, e);
   auto w = tile_in_place<T>(p);
+  if (packs) w.b_row = p.ldb;
   multiply_at_once(kernel, known, w, p.m, p.n);
 }
 
@@ -416,9 +432,9 @@ bool multiply_tiny(void const* state, matrix_view<T const> const& a, matrix_view
                    matrix_view<T> const& c, T alpha, T beta) {
   auto const& kernel = *static_cast<microkernel<T> const*>(state);
   std::int64_t const m = c.rows(), n = c.cols(), k = a.cols();
-  bool const trans_a = a.layout() == layout::col_major;
-  if ((n == 1 && m > 1) || !is_small(m, n, k)) return false;  // a column may be turned
-  auto const known = glance_at(kernel, m, n, k, trans_a);
+  bool const trans_a = a.layout() == layout::col_major, trans_b = b.layout() == layout::col_major;
+  if ((n == 1 && (m > 1 || trans_b)) || !is_small(m, n, k)) return false;  // a column may be turned
+  auto const known = glance_at(kernel, m, n, k, trans_a, trans_b);
   if (known == glance::unclear) return false;
   tile_work<T> w;
   w.k = k;
@@ -486,11 +502,15 @@ prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& given) {
   bool const is_column = is_row_turned(given);
   auto const p = is_column ? as_row(given) : given;
   if (!is_small(p)) return {};
-  auto const w = tile_in_place<T>(p);
-  auto const known = has_rows_of_b(p) ? glance_at(kernel, p.m, p.n, p.k, p.trans_a) : glance::unclear;
+  auto w = tile_in_place<T>(p);
+  bool const packs = !has_rows_of_b(p);
+  if (packs) w.b_row = p.ldb;
+  auto const known = glance_at(kernel, p.m, p.n, p.k, p.trans_a, packs);
   if (known == glance::one_tile)
     return prepare(prepared_at_once<T, glance::one_tile>{kernel, w, p.m, p.n}, is_column);
   if (known == glance::tiles) return prepare(prepared_at_once<T, glance::tiles>{kernel, w, p.m, p.n}, is_column);
+  if (known == glance::packed_tiles)
+    return prepare(prepared_at_once<T, glance::packed_tiles>{kernel, w, p.m, p.n}, is_column);
   return prepare(prepared_tiles<T>{kernel, p}, is_column);
 }
 

@@ -76,14 +76,9 @@ struct extent {
 };
 
 template <class T>
-extent extent_by_rows(matrix_view<T> const& x) {
-  return {x.data(), x.rows(), x.cols(), x.ld(), sizeof(T)};
-}
-
-template <class T>
 extent extent_of(matrix_view<T> const& x) {
-  if (x.layout() == layout::row_major) return extent_by_rows(x);
-  return {x.data(), x.cols(), x.rows(), x.ld(), sizeof(T)};
+  bool const by_rows = x.layout() == layout::row_major;
+  return {x.data(), by_rows ? x.rows() : x.cols(), by_rows ? x.cols() : x.rows(), x.ld(), sizeof(T)};
 }
 
 /// Whether the operands have elements, of a number that is not large, and lie apart.
@@ -93,16 +88,11 @@ bool are_plain(extent const& a, extent const& b, extent const& c, std::size_t si
          c.is_apart_from(b);
 }
 
-template <class T>
-bool fit(matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c) {
-  return ((a.cols() ^ b.rows()) | (c.rows() ^ a.rows()) | (c.cols() ^ b.cols())) == 0;
-}
-
 // What nearly every call is, said quickly: beside a small product the checks that have messages would be felt.
 template <class T>
 bool is_plainly_right(matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c) {
-  return fit<T>(a, b, c) && a.memory() == b.memory() && a.memory() == c.memory() &&
-         are_plain(extent_of(a), extent_of(b), extent_of(c), sizeof(T));
+  return ((a.cols() ^ b.rows()) | (c.rows() ^ a.rows()) | (c.cols() ^ b.cols())) == 0 && a.memory() == b.memory() &&
+         a.memory() == c.memory() && are_plain(extent_of(a), extent_of(b), extent_of(c), sizeof(T));
 }
 
 template <class T>
@@ -127,20 +117,19 @@ void run(kernel const& row, problem const& p, execution const& how) {
 }
 
 template <class T>
-[[gnu::noinline]] void multiply_any(matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c,
-                  gemm_options const& options) {
-  problem const p = checked<T>(a, b, c, options);
+[[gnu::noinline]] void multiply_any(matrix_view<T const> const& a, matrix_view<T const> const& b,
+                                    matrix_view<T> const& c, gemm_options const& options, bool is_right) {
+  if (!is_right) dispatch::check_gemm(erase(a), erase(b), erase(c), dtype_of<T>);
+  problem const p = canonical<T>(a, b, c, options);
   run(*select_kernel(p, options), p, execution_of(options));
 }
 
-/// A tiny product on the host, by the row that calls without a name get.
+/// Operands that are plainly right, by the row that calls on the host get which name none, if it has a way to them.
 template <class T>
 bool multiply_tiny(matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c,
                    gemm_options const& options) {
-  auto const is_by_rows = [](auto const& x) { return x.layout() == layout::row_major && x.memory() == memory::host; };
-  if (!options.kernel.empty() || (options.backend != backend::automatic && options.backend != backend::cpu)) return false;
-  if (a.memory() != memory::host || !is_by_rows(b) || !is_by_rows(c) || !fit<T>(a, b, c)) return false;
-  if (!are_plain(extent_of(a), extent_by_rows(b), extent_by_rows(c), sizeof(T))) return false;
+  bool const is_usual = options.backend == backend::automatic || options.backend == backend::cpu;
+  if (!options.kernel.empty() || !is_usual || c.memory() != memory::host || c.layout() != layout::row_major) return false;
   auto const* const tiny = dispatch::usual_tiny<T>.load(std::memory_order_acquire);
   auto const alpha = static_cast<T>(options.alpha);
   return tiny != nullptr && alpha != 0 && tiny->call(tiny->state, a, b, c, alpha, static_cast<T>(options.beta));
@@ -150,7 +139,8 @@ bool multiply_tiny(matrix_view<T const> const& a, matrix_view<T const> const& b,
 template <class T>
 void multiply(matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c,
               gemm_options const& options) {
-  if (!multiply_tiny<T>(a, b, c, options)) multiply_any<T>(a, b, c, options);
+  bool const is_right = is_plainly_right<T>(a, b, c);
+  if (!is_right || !multiply_tiny<T>(a, b, c, options)) multiply_any<T>(a, b, c, options, is_right);
 }
 
 template <class T>

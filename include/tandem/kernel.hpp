@@ -81,8 +81,8 @@ struct prepared_gemm {
   std::shared_ptr<void const> state = {};
 };
 
-/// A row's shortest way to a tiny product: C = alpha A B + beta C of host views, which are right and have elements, B's
-/// and C's by rows, for alpha != 0. A call that returns false has done nothing.
+/// A row's shortest way to a tiny product: C = alpha A B + beta C of host views, which are right and have elements, C's
+/// by rows, for alpha != 0. A call that returns false has done nothing.
 template <class T>
 struct tiny_gemm {
   bool (*call)(void const* state, matrix_view<T const> const& a, matrix_view<T const> const& b,

@@ -69,7 +69,7 @@ bool run_tiny(tandem::kernel const& row, problem const& p) {
     return transposed ? tandem::layout::col_major : tandem::layout::row_major;
   };
   matrix_view<T const> const a(static_cast<T const*>(p.a), p.m, p.k, p.lda, by_columns(p.trans_a));
-  matrix_view<T const> const b(static_cast<T const*>(p.b), p.k, p.n, p.ldb);
+  matrix_view<T const> const b(static_cast<T const*>(p.b), p.k, p.n, p.ldb, by_columns(p.trans_b));
   matrix_view<T> const c(static_cast<T*>(p.c), p.m, p.n, p.ldc);
   if constexpr (std::is_same_v<T, float>)
     return row.tiny_f32.call(row.tiny_f32.state, a, b, c, static_cast<T>(p.alpha), static_cast<T>(p.beta));
@@ -541,10 +541,11 @@ TEST_CASE("the shortest way to a tiny product gives the same bits, or leaves C a
     auto const check = [&]<class T>(T) {
       int taken = 0, left = 0;
       for (auto const& s : shapes)
-        for (bool const trans_a : {false, true})
+        for (int const transposes : {0, 1, 2, 3})
           for (double const beta : {0.0, 1.0, 1.5}) {
-            INFO(row.name, " ", s.m, "x", s.n, "x", s.k, " ", trans_a, " ", beta);
-            variant const v{.trans_a = trans_a, .alpha = beta == 1 ? 1 : 0.75, .beta = beta, .gap = 3, .integers = false};
+            bool const trans_a = transposes % 2 == 1, trans_b = transposes > 1;
+            INFO(row.name, " ", s.m, "x", s.n, "x", s.k, " ", trans_a, trans_b, " ", beta);
+            variant const v{.trans_a = trans_a, .trans_b = trans_b, .alpha = beta == 1 ? 1 : 0.75, .beta = beta, .gap = 3, .integers = false};
             std::vector<T> wanted, c;
             bool is_tiny = false;
             CHECK(errors<T>(row, s, v, 1, &c, false, &is_tiny) == 0);
