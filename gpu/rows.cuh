@@ -185,7 +185,7 @@ inline constexpr gpu::gemm_row gemm_rows[] = {
     small_row<block_tiling<float,  16, 16, 64,     2, 4,  8, 4, 2>>(),
     small_row<block_tiling<float,  32, 32, 32,     4, 4,  4, 4, 2>>(),
     small_row<block_tiling<double, 16, 16, 32,     2, 2,  4, 4, 2>>(),
-    // Of a persistent_tiling:                        warps  bk  thread  stages, blocks on a multiprocessor, groups
+    // Of a persistent_tiling:                        warps  bk  thread  stages, blocks on a multiprocessor, groups, by_registers
     row_of_block<persistent_tiling<float,  4, 2,  8,  8, 16,  6, 1>>("persistent"),
     row_of_block<persistent_tiling<float,  2, 2,  8,  16, 8,  4, 2>>("persistent"),
     row_of_block<persistent_tiling<float,  1, 2,  8,  16, 8,  5, 4>>("persistent"),
@@ -194,6 +194,10 @@ inline constexpr gpu::gemm_row gemm_rows[] = {
     row_of_block<persistent_tiling<float,  2, 1,  16, 8, 16,  4, 2, 2>>("persistent"),
     row_of_block<persistent_tiling<float,  1, 1,  64, 16, 8,  3, 1, 8>>("persistent"),
     row_of_block<persistent_tiling<float,  1, 1,  32, 8, 16,  4, 2, 4>>("persistent"),
+    row_of_block<persistent_tiling<float,  2, 2,  8,  14, 8,  4, 2>>("persistent"),
+    row_of_block<persistent_tiling<float,  1, 1,  64, 9, 5,   4, 2, 8>>("persistent"),
+    row_of_block<persistent_tiling<float,  2, 1,  32, 10, 10, 6, 1, 4, false>>("persistent"),
+    row_of_block<persistent_tiling<float,  2, 1,  32, 13, 13, 4, 1, 4, false>>("persistent"),
     row_of_block<persistent_tiling<double, 4, 2,  8,  8, 8,   4, 1>>("persistent"),
     row_of_block<persistent_tiling<double, 2, 1,  32, 8, 8,   3, 1, 4>>("persistent"),
     // Of a tensor_tiling:         warps  warp    bk  stages, blocks on a multiprocessor, groups

@@ -6,12 +6,6 @@
 
 namespace TANDEM_KERNEL_NAMESPACE {
 
-/// 1, which the compiler does not know. Stored four at a time as they are, accumulators would stand in registers side
-/// by side all along; times this, they need not.
-template <class T>
-__device__ __forceinline__ T times_one(gemm_operands<T> const& g) {
-  return g.k > 0 ? T{1} : T{0};
-}
 template <class T>
 __device__ __forceinline__ void store_scaled(T* to, T const* from, T one) {
   T vector[vector_width<T>];

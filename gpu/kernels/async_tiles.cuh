@@ -20,16 +20,22 @@ class async_tiles {
   // What is transposed is copied in pieces of lines: of a whole one, neighbouring threads would meet in a bank.
   static constexpr int piece = transposed ? 8 : line / width;  // copies side by side in memory
   static constexpr int pieces = transposed ? line / piece : 1;
-  static constexpr int copies = piece * pieces * lines / threads;
-  static_assert(threads % piece == 0 || piece % threads == 0, "a thread's copies stand in columns, or in rows");
-  static_assert(piece * lines % threads == 0, "every thread makes as many of each piece");
-  static constexpr int in_piece = copies / pieces;
+  // The threads stand in rows of `columns`, a line a row; those that are left over copy nothing.
+  static constexpr int columns = piece < threads ? piece : threads, rows = threads / columns;
+  static constexpr int in_line = piece / columns, in_piece = in_line * ((lines + rows - 1) / rows);
+  static constexpr int copies = pieces * in_piece;
+  static_assert(piece % columns == 0, "whole rows of threads copy a line");
   // A thread's first place in a tile: along a line, and which line.
-  __device__ static int along() { return static_cast<int>(threadIdx.x) % piece * width; }
-  __device__ static int across() { return static_cast<int>(threadIdx.x) / piece; }
+  __device__ static int along() { return static_cast<int>(threadIdx.x) % columns * width; }
+  __device__ static int across() { return static_cast<int>(threadIdx.x) / columns; }
   // How far a thread's i-th copy lies from its first.
-  __device__ static constexpr int along(int i) { return i / in_piece * piece + i % in_piece * threads % piece * width; }
-  __device__ static constexpr int across(int i) { return i % in_piece * threads / piece; }
+  __device__ static constexpr int along(int i) { return i / in_piece * piece + i % in_line * columns * width; }
+  __device__ static constexpr int across(int i) { return i % in_piece / in_line * rows; }
+  // Whether the thread has an i-th copy.
+  __device__ static bool has(int i) {
+    int const rows_left = lines - across(i) < rows ? lines - across(i) : rows;
+    return rows_left * columns == threads || across() < rows_left;
+  }
   // Where what is so far along a line, and in that line, goes to.
   __device__ static constexpr int target(int along, int across) {
     return contiguous_in_k ? Layout::at(along, across) : Layout::at(across, along);
@@ -57,6 +63,7 @@ class async_tiles {
   __device__ __forceinline__ void copy(T* smem) {
 #pragma unroll
     for (int i = 0; i < copies; ++i) {
+      if (!has(i)) continue;
       T* const to_i = smem + to_ + target(along(i), across(i));
       T const* const from_i = from_ + from(i);
       if constexpr (whole)
@@ -75,6 +82,7 @@ class async_tiles {
   __device__ __forceinline__ void copy_part(T* smem, int steps) {
 #pragma unroll
     for (int i = 0; i < copies; ++i) {
+      if (!has(i)) continue;
       int const line_left = (contiguous_in_k ? steps : inside_) - along() - along(i);
       int const lines_left = (contiguous_in_k ? inside_ : steps) - across() - across(i);
       copy_inside<width>(smem + to_ + target(along(i), across(i)), from_ + from(i), lines_left > 0 ? line_left : 0);

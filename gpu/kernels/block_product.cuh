@@ -6,6 +6,7 @@
 
 #include "gpu/kernels/copy_inside.cuh"
 #include "gpu/kernels/operands.cuh"
+#include "gpu/kernels/thread_elements.cuh"
 #include "gpu/kernels/vector.cuh"
 #include "gpu/row.hpp"
 
@@ -153,7 +154,9 @@ struct block_place {
 template <class Tiling, int t, bool along_k>
 inline constexpr int fragment_width = along_k ? 1 : (t < Tiling::vector ? t : Tiling::vector);
 
-/// acc += the products of the group's steps of k of a chunk.
+/// acc += the products of the group's steps of k of a chunk. Of an operand along k a thread's elements of a step lie in
+/// one bank of the registers, so each step's multiply-adds go in turns, which leaves one of their operands where it
+/// was.
 template <class Tiling, bool a_along_k, bool b_along_k>
 __device__ __forceinline__ void multiply_chunk(typename Tiling::element (&acc)[Tiling::tm][Tiling::tn],
                                                typename Tiling::element const* chunk_a,
@@ -184,27 +187,23 @@ __device__ __forceinline__ void multiply_chunk(typename Tiling::element (&acc)[T
 #pragma unroll
         for (int i = 0; i < tm; i += width_a) load_vector<width_a>(&a[e][i], chunk_a + (p + e) * Tiling::bm + row(i));
     }
+    T b[steps][tn];  // (steps, tn)
     if constexpr (b_along_k) {
 #pragma unroll
       for (int j = 0; j < tn; ++j) {
-        T b[steps];
-        load_vector<steps>(b, chunk_b + col(j) * Tiling::pitch_k + p);
+        T line[steps];
+        load_vector<steps>(line, chunk_b + col(j) * Tiling::pitch_k + p);
 #pragma unroll
-        for (int e = 0; e < steps; ++e)
-#pragma unroll
-          for (int i = 0; i < tm; ++i) acc[i][j] = fma(a[e][i], b[e], acc[i][j]);
+        for (int e = 0; e < steps; ++e) b[e][j] = line[e];
       }
-    } else {
+    }
 #pragma unroll
-      for (int e = 0; e < steps; ++e) {
-        T b[tn];  // (tn)
+    for (int e = 0; e < steps; ++e) {
+      if constexpr (!b_along_k) {  // here, not before: so the compiler reads further ahead
 #pragma unroll
-        for (int j = 0; j < tn; j += width_b) load_vector<width_b>(b + j, chunk_b + (p + e) * Tiling::bn + col(j));
-#pragma unroll
-        for (int i = 0; i < tm; ++i)
-#pragma unroll
-          for (int j = 0; j < tn; ++j) acc[i][j] = fma(a[e][i], b[j], acc[i][j]);
+        for (int j = 0; j < tn; j += width_b) load_vector<width_b>(&b[e][j], chunk_b + (p + e) * Tiling::bn + col(j));
       }
+      add_outer_product_in_turns(acc, a[e], b[e]);
     }
   }
 }
@@ -250,13 +249,14 @@ __device__ __forceinline__ void block_product(gemm_operands<typename Tiling::ele
 
   constexpr int width_a = fragment_width<Tiling, Tiling::tm, !trans_a>;
   constexpr int width_b = fragment_width<Tiling, Tiling::tn, trans_b>;
+  T const one = times_one(g);                                     // or the compiler would store them by fours
   T* const sums = shared + place.group * (bm * Tiling::pitch_c);  // (groups, bm, bn), padded
 #pragma unroll
   for (int i = 0; i < Tiling::tm; ++i)
 #pragma unroll
     for (int j = 0; j < Tiling::tn; ++j)
       sums[element_of<Tiling::threads_m, width_a>(place.m, i) * Tiling::pitch_c +
-           element_of<Tiling::threads_n, width_b>(place.n, j)] = acc[i][j];
+           element_of<Tiling::threads_n, width_b>(place.n, j)] = one * acc[i][j];
   __syncthreads();
   int const rows = static_cast<int>(min(g.m - i0, std::int64_t{bm}));
   int const cols = static_cast<int>(min(g.n - j0, std::int64_t{bn}));

@@ -1,59 +1,84 @@
 // Removes the last round of blocks, as persistent_block.cuh says, by threads that multiply for themselves. What alpha
 // scales before it is stored leaves the accumulators where the multiply-adds like them: stored as they are, four at a
 // time, they would stand side by side, and half of the multiply-adds find their three operands in one bank of
-// registers.
+// registers. A thread's part of C need not be whole vectors, so that there are tiles between the powers of two: of a C
+// of 100 x 100, a tile of 104 x 104 computes 8 % for nothing, one of 128 x 128 64 %.
 #pragma once
 
 #include "gpu/kernels/persistent_block.cuh"
 
 namespace TANDEM_KERNEL_NAMESPACE {
 
-/// How tiles of bk steps of k with bx elements each lie in shared memory: a step of k is a line. Padded where elements
-/// of one line of memory go to different steps, so that they fall into different banks.
+/// How tiles of bk steps of k with bx elements each lie in shared memory: a step of k is a line. Where elements of one
+/// line of memory go to different steps, these are an odd number of vectors long, so that they fall into different
+/// banks.
 template <class T, int bx_, int bk_, bool contiguous_in_k_>
 struct step_layout {
   using element = T;
   static constexpr int bx = bx_, bk = bk_;
   static constexpr bool contiguous_in_k = contiguous_in_k_;  ///< of the operand
   static constexpr bool transposed = contiguous_in_k;        ///< on the way
-  static constexpr int pitch = contiguous_in_k ? bx + vector_width<T> : bx;
+  static constexpr int vectors = bx / vector_width<T>;
+  static constexpr int pitch = (contiguous_in_k && vectors % 2 == 0 ? vectors + 1 : vectors) * vector_width<T>;
+  static_assert(bx % vector_width<T> == 0, "whole vectors");
   static constexpr int size = bk * pitch;
 
   /// Where element x of step p lies.
   __device__ static constexpr int at(int p, int x) { return p * pitch + x; }
 };
 
-/// As read_fragment, from a line of the tile.
-template <int step, class T, int count>
-__device__ __forceinline__ void read_line(T (&fragment)[count], T const* line) {
-  constexpr int width = vector_width<T>;
-#pragma unroll
-  for (int i = 0; i < count / width; ++i) load_vector(&fragment[i * width], line + i * step);
-}
+/// A thread's elements along an edge of its warp's tile, where `lanes` threads have `count` each: vectors that
+/// alternate with those of the others, and what is less than a vector behind all of these, one by one.
+template <class T, int lanes, int count>
+struct dealt_edge {
+  static constexpr int width = vector_width<T>, whole = count / width * width;
+  static constexpr int step = lanes * width;  // between its vectors
+  int first, first_single;
 
-/// Back along a row and along the next, or columns where these are the shorter ones, so that neighbouring multiply-adds
-/// share an operand. The other way round is slower by 1 %: as the compiler then gives out the registers.
+  __device__ dealt_edge(int warp, int lane) : first(warp + lane * width), first_single(warp + whole * lanes + lane) {}
+  __device__ int at(int i) const {
+    return i < whole ? first + i / width * step + i % width : first_single + (i - whole) * lanes;
+  }
+  /// As read_fragment, from a line of the tile, `line` at its first element.
+  __device__ __forceinline__ void read(T (&fragment)[count], T const* line) const {
+#pragma unroll
+    for (int i = 0; i < whole; i += width) load_vector(&fragment[i], line + i * lanes);
+    T const* const singles = line + (first_single - first);
+#pragma unroll
+    for (int i = whole; i < count; ++i) fragment[i] = singles[(i - whole) * lanes];
+  }
+};
+
+/// A thread's elements of the block's tile.
+template <class T, int lanes_m, int lanes_n, int tm, int tn>
+struct dealt_place {
+  static constexpr int row_step = dealt_edge<T, lanes_m, tm>::step, col_step = dealt_edge<T, lanes_n, tn>::step;
+  dealt_edge<T, lanes_m, tm> rows;
+  dealt_edge<T, lanes_n, tn> cols;
+  int row, col;  // the first
+
+  __device__ dealt_place(int warp_row, int warp_col, int lane_m, int lane_n)
+      : rows(warp_row, lane_m), cols(warp_col, lane_n), row(rows.first), col(cols.first) {}
+  __device__ int row_of(int i) const { return rows.at(i); }
+  __device__ int col_of(int j) const { return cols.at(j); }
+};
+
+/// Whether a thread's part of C consists of vectors. What does not is written by way of shared memory.
 template <class T, int tm, int tn>
-__device__ __forceinline__ void add_outer_product_in_turns(T (&acc)[tm][tn], T const (&a)[tm], T const (&b)[tn]) {
-  constexpr bool rows = tm >= tn;
-  constexpr int turns = rows ? tm : tn, length = rows ? tn : tm;
-#pragma unroll
-  for (int turn = 0; turn < turns; ++turn)
-#pragma unroll
-    for (int x = 0; x < length; ++x) {
-      int const along = turn % 2 == 1 ? x : length - 1 - x, i = rows ? turn : along, j = rows ? along : turn;
-      acc[i][j] = fma(a[i], b[j], acc[i][j]);
-    }
-}
+inline constexpr bool are_vectors = tm % vector_width<T> == 0 && tn % vector_width<T> == 0;
 
-/// Warps of 4 x 8 lanes with tm x tn elements of C each.
-template <class T, int warps_m, int warps_n, int bk, int tm_, int tn_, int stages, int blocks, int groups = 1>
-struct persistent_tiling
-    : persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn_, bk, stages, blocks, groups, (groups > 1)> {
-  using block = persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn_, bk, stages, blocks, groups, (groups > 1)>;
+/// Warps of 4 x 8 lanes with tm x tn elements of C each. `by_registers`: what lies along k comes by vectors, through
+/// registers; not doubles, of which a vector has two, and not where a chunk is over before the next one has come so, or
+/// no registers are left: single elements are copied as many chunks ahead as there are stages.
+template <class T, int warps_m, int warps_n, int bk, int tm_, int tn_, int stages, int blocks, int groups = 1,
+          bool by_registers = sizeof(T) == 4>
+struct persistent_tiling : persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn_, bk, stages, blocks, groups,
+                                            (groups > 1 || !are_vectors<T, tm_, tn_>)> {
+  using block = persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn_, bk, stages, blocks, groups,
+                                 (groups > 1 || !are_vectors<T, tm_, tn_>)>;
   static constexpr int lanes_m = 4, lanes_n = 8, tm = tm_, tn = tn_, width = vector_width<T>;
   static constexpr int steps = 1, fragment_a = tm, fragment_b = tn;
-  using place_in_tile = thread_place<T, lanes_m * width, lanes_n * width>;
+  using place_in_tile = dealt_place<T, lanes_m, lanes_n, tm, tn>;
   template <bool contiguous_in_k>
   using layout_a = step_layout<T, block::bm, bk, contiguous_in_k>;
   template <bool contiguous_in_k>
@@ -61,11 +86,11 @@ struct persistent_tiling
 
   // A warp's rows of C, lanes_m vectors of them, on their way to lines that do not begin at multiples of 16 bytes.
   static constexpr int rows_at_once = lanes_m * width;
-  static_assert(warps_m * warps_n * rows_at_once * block::wn <= stages * bk * (block::bm + block::bn),
+  static_assert(block::sums_meet ||
+                    warps_m * warps_n * rows_at_once * block::wn <= stages * bk * (block::bm + block::bn),
                 "C's rows fit where the chunks were");
 
-  /// Doubles, of which a vector has two, are transposed one by one.
-  static constexpr bool vectors_along_k = sizeof(T) == 4, all_by_vectors = false, ends_between_vectors = false;
+  static constexpr bool vectors_along_k = by_registers, all_by_vectors = false, ends_between_vectors = false;
   static bool takes_by_vectors(operand_place o) { return o.along_k ? vectors_along_k && o.whole_vectors : o.vectors; }
   /// Measured on an H200: multiply-adds in a microsecond; how many of them an element takes that is brought by itself,
   /// or in a vector that is transposed; and steps of k in the time that parts of tiles take on their way through
@@ -93,7 +118,7 @@ struct persistent_tiling
   __device__ __forceinline__ static place_in_tile place() {
     int const lane = static_cast<int>(threadIdx.x) % 32;
     int const lane_m = lane % 2 + lane / 2 / lanes_n * 2, lane_n = lane / 2 % lanes_n;
-    return {block::warp_row() + lane_m * width, block::warp_col() + lane_n * width};
+    return {block::warp_row(), block::warp_col(), lane_m, lane_n};
   }
 
   template <class Layout>
@@ -106,10 +131,11 @@ struct persistent_tiling
   }
   /// The longer fragment first, for the sake of the registers again.
   template <class Layout_a, class Layout_b>
-  __device__ __forceinline__ static void read(T (&a)[tm], T (&b)[tn], T const* at_a, T const* at_b) {
-    if constexpr (tn > tm) read_line<place_in_tile::col_step>(b, at_b);
-    read_line<place_in_tile::row_step>(a, at_a);
-    if constexpr (tn <= tm) read_line<place_in_tile::col_step>(b, at_b);
+  __device__ __forceinline__ static void read(T (&a)[tm], T (&b)[tn], T const* at_a, T const* at_b,
+                                              place_in_tile const& place) {
+    if constexpr (tn > tm) place.cols.read(b, at_b);
+    place.rows.read(a, at_a);
+    if constexpr (tn <= tm) place.cols.read(b, at_b);
   }
   __device__ __forceinline__ static void multiply(T (&acc)[tm][tn], T const (&a)[tm], T const (&b)[tn]) {
     add_outer_product_in_turns(acc, a, b);
@@ -118,7 +144,7 @@ struct persistent_tiling
   __device__ __forceinline__ static void write(gemm_operands<T> const& g, std::int64_t i0, std::int64_t j0,
                                                place_in_tile const& place, T const (&acc)[tm][tn], T* smem,
                                                bool vectors) {
-    if constexpr (groups > 1)
+    if constexpr (block::sums_meet)
       add_groups<persistent_tiling>(g, i0, j0, place, acc, smem, vectors);
     else if (vectors)
       write_elements(g, i0, j0, place, acc, true);

@@ -34,16 +34,17 @@ operand_place place_of_b(problem const& p) {
 ///   only both if `all_by_vectors`; `ends_between_vectors`: whether no line of theirs ends within one; copies(), which
 ///   operands to copy first; what that and deal_tiles() go by: rate, of_element and steps_of_parts;
 /// - `steps` of k that multiply() takes at once, from fragment_a and fragment_b elements that read() brings to
-///   registers, from first_a() and first_b() on;
+///   registers, from first_a() and first_b() of the thread's place on;
 /// - least_code, as gemm_row has it.
 template <class T, int warps_m, int warps_n, int wm_, int wn_, int bk_, int stages_, int blocks_, int groups_,
-          bool sums_meet>
+          bool sums_meet_>
 struct persistent_block {
   using element = T;
   static constexpr int wm = wm_, wn = wn_, bm = warps_m * wm, bn = warps_n * wn, bk = bk_;
   static constexpr int groups = groups_, group_k = bk / groups;
   static constexpr int group_threads = 32 * warps_m * warps_n, threads = groups * group_threads;
   static constexpr int stages = stages_, blocks = blocks_;
+  static constexpr bool sums_meet = sums_meet_;
   static constexpr int tile_rows = 8;   // of tiles that are computed at about the same time
   static constexpr int least_code = 0;  // runs anywhere
 
@@ -106,7 +107,7 @@ __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* 
   T const* const from_a = smem_a + tiling::template first_a<layout_a>(place, step);
   T const* const from_b = smem_b + tiling::template first_b<layout_b>(place, step);
   T const *at_a = from_a, *at_b = from_b;
-  tiling::template read<layout_a, layout_b>(a[0], b[0], at_a, at_b);
+  tiling::template read<layout_a, layout_b>(a[0], b[0], at_a, at_b, place);
   auto const after = [](int stage) { return stage + 1 == stages ? 0 : stage + 1; };
   int stage = 0, free_stage = stages - 1;
 #pragma unroll 1
@@ -139,7 +140,7 @@ __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* 
         at_a = from_a + stage * size_a;
         at_b = from_b + stage * size_b;
       }
-      tiling::template read<layout_a, layout_b>(a[(p + 1) % 2], b[(p + 1) % 2], at_a, at_b);
+      tiling::template read<layout_a, layout_b>(a[(p + 1) % 2], b[(p + 1) % 2], at_a, at_b, place);
       tiling::multiply(acc, a[p % 2], b[p % 2]);
     }
   }
@@ -157,10 +158,13 @@ __device__ __forceinline__ void add_groups(gemm_operands<T> const& g, std::int64
   __syncthreads();                                                                   // others may still read chunks
   T const one = times_one(g);
 #pragma unroll
-  for (int i = 0; i < tiling::tm; ++i)
+  for (int i = 0; i < tiling::tm; ++i) {
+    T* const row = of_group + place.row_of(i) * pitch;
 #pragma unroll
-    for (int j = 0; j < tiling::tn; j += width)
-      store_scaled(of_group + place.row_of(i) * pitch + place.col_of(j), &acc[i][j], one);
+    for (int j = 0; j + width <= tiling::tn; j += width) store_scaled(row + place.col_of(j), &acc[i][j], one);
+#pragma unroll
+    for (int j = tiling::tn / width * width; j < tiling::tn; ++j) row[place.col_of(j)] = one * acc[i][j];
+  }
   __syncthreads();
   auto const sum = [&]<int count>(T(&sums)[count], int i, int j) {
     load_vector<count>(sums, smem + i * pitch + j);
@@ -323,12 +327,7 @@ void launch_persistent(problem const& p, CUstream_st* stream, auto const& beside
   with_constants(start, !a_along_k, b_along_k, (a_along_k || vectors_a) && (b_along_k || vectors_b),
                  (!a_along_k || vectors_a) && (!b_along_k || vectors_b));
   beside();
-  if (s.shared.shared_tiles == 0) return;
-  constexpr int elements = add_threads * vector_width<T>;
-  static_assert(bm * bn % elements == 0, "whole blocks add up a tile");
-  launch_after(add_parts<T, bm, bn, tiling::tile_rows>,
-               dim3(bm * bn / elements, static_cast<unsigned>(s.shared.shared_tiles)), dim3(add_threads), 0, stream,
-               s.g, s.shared, static_cast<T const*>(s.parts));
+  launch_add_parts<T, bm, bn, tiling::tile_rows>(s.g, s.shared, s.parts, stream);
 }
 
 template <class tiling>

@@ -16,14 +16,12 @@ class register_tiles {
   static constexpr int bx = Layout::bx, bk = Layout::bk;
   static constexpr int width = vector_width<T>;
   // Neighbouring threads read pieces of lines: of a whole one, they would meet in a bank when they store it.
-  static constexpr int piece = 8, line = piece / width;  // steps of k, and loads
-  static constexpr int loads = bx * bk / width / threads;
+  static constexpr int piece = 8, line = piece / width;             // steps of k, and loads
   static constexpr int rows = threads / line;                       // of pieces that the threads read at once,
   static constexpr int pieces_at_once = rows > bx ? rows / bx : 1;  // which are more than one of each line,
-  static constexpr int in_piece = rows > bx ? 1 : bx / rows;        // or a thread's loads of the same piece
+  static constexpr int in_piece = (bx + rows - 1) / rows;           // or a thread's loads of the same piece
+  static constexpr int pieces = bk / piece, loads = (pieces + pieces_at_once - 1) / pieces_at_once * in_piece;
   static_assert(Layout::transposed && bk % piece == 0, "whole pieces");
-  static_assert(rows > bx ? rows % bx == 0 : bx % rows == 0, "every thread makes as many loads of each piece");
-  static_assert(loads * threads * width == bx * bk, "every thread makes as many loads");
   // A thread's first place in a tile: along a line, and which line.
   __device__ static int along() {
     int const thread = static_cast<int>(threadIdx.x);
@@ -33,6 +31,13 @@ class register_tiles {
   // How far a thread's i-th load lies from its first.
   __device__ static constexpr int along(int i) { return i / in_piece * pieces_at_once * piece; }
   __device__ static constexpr int across(int i) { return i % in_piece * rows; }
+  // Whether the thread has an i-th load: the threads that are left over of whole pieces have none.
+  __device__ static bool has(int i) {
+    if (in_piece > 1) return bx % rows == 0 || across() + across(i) < bx;
+    int const pieces_left = pieces - i * pieces_at_once;
+    int const now = pieces_left < pieces_at_once ? pieces_left : pieces_at_once;
+    return now * bx == rows || static_cast<int>(threadIdx.x) < now * line * bx;
+  }
 
  public:
   using layout = Layout;
@@ -72,9 +77,11 @@ class register_tiles {
   /// Writes the tile that was read last.
   __device__ __forceinline__ void store(T* smem) const {
 #pragma unroll
-    for (int i = 0; i < loads; ++i)
+    for (int i = 0; i < loads; ++i) {
+      if (!has(i)) continue;
 #pragma unroll
       for (int q = 0; q < width; ++q) smem[to_ + Layout::at(along(i) + q, across(i))] = value_[i][q];
+    }
   }
 
   /// Nothing is copied past the registers.
@@ -85,7 +92,7 @@ class register_tiles {
  private:
   // What lies outside was 0 in the first tile, and stays so.
   __device__ __forceinline__ void load(int i, bool inside) {
-    if (inside) load_vector(value_[i], from_ + across(i) * ld_ + along(i));
+    if (inside && has(i)) load_vector(value_[i], from_ + across(i) * ld_ + along(i));
   }
 
   T const* operand_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "gpu/kernels/add_in_turn.cuh"
 #include "gpu/kernels/operands.cuh"
 #include "gpu/kernels/vector.cuh"
 
@@ -67,33 +68,58 @@ __device__ __forceinline__ stretch find_stretch(shares const& s, int number) {
 
 inline constexpr int add_threads = 128;  // few, so that blocks have room beside those whose parts they wait for
 
-/// Adds up the tiles of which several blocks have parts: x along the tile's vectors, y the tiles.
-template <class T, int bm, int bn, int group>
+/// Adds up the tiles of which several blocks have parts: x along the tile's vectors, y the tiles. `lanes` threads share
+/// a vector's parts, each with every lanes-th.
+template <class T, int bm, int bn, int group, int lanes>
 __global__ void __launch_bounds__(add_threads) add_parts(gemm_operands<T> g, shares s, T const* parts) {
-  constexpr int width = vector_width<T>;
+  constexpr int width = vector_width<T>, across = add_threads / lanes, size = bm * bn;
+  __shared__ T sums[lanes][across][width];
+  int const x = static_cast<int>(threadIdx.x), lane = static_cast<int>(threadIdx.y);
   std::int64_t const tile = blockIdx.y;
   std::int64_t const begin = tile * s.chunks, first = begin / s.share, last = (begin + s.chunks - 1) / s.share;
   auto const where = find_tile<group>(s, s.whole_tiles() + tile);
-  int const at = static_cast<int>(blockIdx.x * add_threads + threadIdx.x) * width;
+  int const at = (static_cast<int>(blockIdx.x) * across + x) * width;
   std::int64_t const row = where.m * bm + at / bn, col = where.n * bn + at % bn;
   wait_for_kernel_before();
   let_next_kernel_start();
   if (first == last) return;
-  // The part that begins with the tile is its block's second; the others are their blocks' first.
-  T const* from = parts + 2 * first * bm * bn + at;
-  T sum[width];
-  load_vector(sum, from + bm * bn);
-#pragma unroll 4
-  for (std::int64_t sharer = first; sharer < last; ++sharer) {
-    from += 2 * bm * bn;
-    T part[width];
-    load_vector(part, from);
+  T sum[width] = {};
+  if (at < size) {
+    // The part that begins with the tile is its block's second; the others are their blocks' first.
+    T const* const from = parts + 2 * first * size + at;
+    add_in_turn<lanes == 1 ? 4 : 8>(sum, lane, lanes, static_cast<int>(last - first) + 1, [&](int part) {
+      return from + (part == 0 ? size : std::int64_t{part} * 2 * size);
+    });
+  }
+  if constexpr (lanes > 1) {
 #pragma unroll
-    for (int x = 0; x < width; ++x) sum[x] += part[x];
+    for (int e = 0; e < width; ++e) sums[lane][x][e] = sum[e];
+    __syncthreads();
+    if (lane != 0) return;
+#pragma unroll
+    for (int other = 1; other < lanes; ++other)
+#pragma unroll
+      for (int e = 0; e < width; ++e) sum[e] += sums[other][x][e];
   }
 #pragma unroll
-  for (int x = 0; x < width; ++x)
-    if (row < g.m && col + x < g.n) write_result(g.c[row * g.ldc + col + x], g.alpha, sum[x], g.beta);
+  for (int e = 0; e < width; ++e)
+    if (at < size && row < g.m && col + e < g.n) write_result(g.c[row * g.ldc + col + e], g.alpha, sum[e], g.beta);
+}
+
+/// Enqueues the kernel that adds up the tiles of which several blocks have parts, if there are any. A tile with a deep
+/// k can have a hundred: these are added by several threads, so that a small C keeps many multiprocessors at it.
+template <class T, int bm, int bn, int group>
+void launch_add_parts(gemm_operands<T> const& g, shares const& s, T const* parts, CUstream_st* stream) {
+  if (s.shared_tiles == 0) return;
+  auto const start = [&]<int lanes>() {
+    constexpr int across = add_threads / lanes;
+    launch_after(
+        add_parts<T, bm, bn, group, lanes>,
+        dim3(static_cast<unsigned>(tiles(bm * bn, across * vector_width<T>)), static_cast<unsigned>(s.shared_tiles)),
+        dim3(across, lanes), 0, stream, g, s, parts);
+  };
+  bool const few = s.chunks <= 48 * s.share;
+  few ? start.template operator()<1>() : start.template operator()<32>();
 }
 
 }  // namespace TANDEM_KERNEL_NAMESPACE

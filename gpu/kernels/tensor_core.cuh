@@ -72,7 +72,8 @@ struct tensor_tiling : persistent_block<T, warps_m, warps_n, wm, wn, bk, stages,
     return Layout::at(step + along(), block::warp_col() + across());
   }
   template <class Layout_a, class Layout_b>
-  __device__ __forceinline__ static void read(T (&a)[fragment_a], T (&b)[fragment_b], T const* at_a, T const* at_b) {
+  __device__ __forceinline__ static void read(T (&a)[fragment_a], T (&b)[fragment_b], T const* at_a, T const* at_b,
+                                              lane_place const&) {
 #pragma unroll
     for (int i = 0; i < fragment_a; ++i) {
       int const x = i % each_a;

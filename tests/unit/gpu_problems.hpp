@@ -144,6 +144,13 @@ inline std::vector<shape> wide_shapes(tandem::kernel const& row) {
           {21 * block.m - 5, 19 * block.n + 3, block.k + 1, true, true, -0.75, 1, 1}};
 }
 
+/// Where so many blocks have parts of a tile that several threads add them up: more than 48, of 64 steps of k.
+inline std::vector<shape> deep_shapes(tandem::kernel const& row) {
+  if (row.technique() != "persistent" && row.technique() != "peeled" && row.technique() != "tensor_core") return {};
+  auto const block = row.plan({}).levels.front();
+  return {{block.m - 3, block.n - 2, 3201, true, false, -0.75, 1, 3}};
+}
+
 /// Where a row of persistent or tensor_core copies its operands first: both, as they are not aligned, and, but for the
 /// widest tile, A.
 inline std::vector<shape> copied_shapes(tandem::kernel const& row) {

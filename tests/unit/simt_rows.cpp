@@ -104,6 +104,18 @@ TEST_CASE("shares of the chunks begin and end anywhere in tiles") {
   CHECK(rows == 4);
 }
 
+TEST_CASE("a tile of which many blocks have parts is right") {
+  int rows = 0;
+  for (auto const& row : tandem::simt::descriptor().kernels)
+    for (auto const& s : row.run ? deep_shapes(row) : std::vector<shape>()) {
+      CAPTURE(row.name);
+      CAPTURE(describe(s));
+      CHECK(run_and_compare(row, s) == 0);
+      ++rows;
+    }
+  CHECK(rows >= 2);
+}
+
 TEST_CASE("operands that come by elements, or transposed, are copied first where the product is large enough") {
   auto const& table = tandem::simt::plain_rows();
   for (int i = 0; i < table.gemm_count; ++i) {
