@@ -550,7 +550,7 @@ TEST_CASE("the shortest way to a tiny product gives the same bits, or leaves C a
             bool is_tiny = false;
             CHECK(errors<T>(row, s, v, 1, &c, false, &is_tiny) == 0);
             (is_tiny ? taken : left) += 1;
-            if (s.m == 5 && s.n == 2) CHECK(is_tiny);  // a tile of every instruction set
+            if (s.m == 5 && s.n == 2 && !trans_b) CHECK(is_tiny);  // a tile of every instruction set
             if (!is_tiny) continue;
             errors<T>(row, s, v, 1, &wanted, false);
             CHECK(std::memcmp(c.data(), wanted.data(), c.size() * sizeof(T)) == 0);
