@@ -181,7 +181,8 @@ tile_work<T> tile_in_place(problem const& p) {
 
 /// Of operands whose rows of B lie together.
 template <class T>
-[[gnu::always_inline]] inline bool is_one_tile(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
+[[gnu::always_inline]] inline bool is_one_tile(microkernel<T> const& kernel, std::int64_t m, std::int64_t n,
+                                               std::int64_t k) {
   constexpr std::int64_t worth_two_tiles = 100;  // elements of A
   if (n > kernel.widest * kernel.lanes || m > kernel.rows[static_cast<std::size_t>(kernel.width_of(n))]) return false;
   return m * k < worth_two_tiles || !kernel.ends_in_half(n);
@@ -225,8 +226,8 @@ template <class T>
   kernel.dots(w, p.m, left);
 }
 
-/// The tiles of one width below each other, from w's operands on, which lie `from`; wide and low ones: what is loaded of
-/// A is used for more columns.
+/// The tiles of one width below each other, from w's operands on, which lie `from`; wide and low ones: what is loaded
+/// of A is used for more columns.
 template <class T>
 void multiply_column_of_tiles(microkernel<T> const& kernel, source from, tile_work<T>& w, std::int64_t m) {
   auto const* const a = w.a;
@@ -246,7 +247,9 @@ void multiply_column_of_tiles(microkernel<T> const& kernel, source from, tile_wo
 template <class T>
 struct column_tiles {
   column_tiles(microkernel<T> const& kernel, std::int64_t columns, std::int64_t widest)
-      : lanes(kernel.lanes), n(columns), in_half(kernel.ends_in_half(n) ? n & (kernel.lanes - 1) : 0),
+      : lanes(kernel.lanes),
+        n(columns),
+        in_half(kernel.ends_in_half(n) ? n & (kernel.lanes - 1) : 0),
         widths(quotient(n - in_half + lanes - 1, lanes), widest) {}
   std::int64_t size(std::int64_t i, std::int64_t first) const {
     return i < widths.count ? std::min(widths.size(i) * lanes, n - first) : in_half;
@@ -506,8 +509,7 @@ prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& given) {
   bool const packs = !has_rows_of_b(p);
   if (packs) w.b_row = p.ldb;
   auto const known = glance_at(kernel, p.m, p.n, p.k, p.trans_a, packs);
-  if (known == glance::one_tile)
-    return prepare(prepared_at_once<T, glance::one_tile>{kernel, w, p.m, p.n}, is_column);
+  if (known == glance::one_tile) return prepare(prepared_at_once<T, glance::one_tile>{kernel, w, p.m, p.n}, is_column);
   if (known == glance::tiles) return prepare(prepared_at_once<T, glance::tiles>{kernel, w, p.m, p.n}, is_column);
   if (known == glance::packed_tiles)
     return prepare(prepared_at_once<T, glance::packed_tiles>{kernel, w, p.m, p.n}, is_column);

@@ -129,7 +129,8 @@ template <class T>
 bool multiply_tiny(matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c,
                    gemm_options const& options) {
   bool const is_usual = options.backend == backend::automatic || options.backend == backend::cpu;
-  if (!options.kernel.empty() || !is_usual || c.memory() != memory::host || c.layout() != layout::row_major) return false;
+  if (!options.kernel.empty() || !is_usual || c.memory() != memory::host || c.layout() != layout::row_major)
+    return false;
   auto const* const tiny = dispatch::usual_tiny<T>.load(std::memory_order_acquire);
   auto const alpha = static_cast<T>(options.alpha);
   return tiny != nullptr && alpha != 0 && tiny->call(tiny->state, a, b, c, alpha, static_cast<T>(options.beta));

@@ -210,7 +210,8 @@ HWY_INLINE void add_products_in_place(Work const& w, column<T, R> a, first_lanes
   bool const whole = last.count == N;
   T const* HWY_RESTRICT b = w.b;
   [[maybe_unused]] std::int64_t b_ahead = 0, a_ahead = 0;
-  if constexpr (ahead != asked::nothing) b_ahead = w.b_ahead, a_ahead = w.a_ahead * static_cast<std::int64_t>(sizeof(T));
+  if constexpr (ahead != asked::nothing)
+    b_ahead = w.b_ahead, a_ahead = w.a_ahead * static_cast<std::int64_t>(sizeof(T));
   auto const add = [&](std::int64_t steps) HWY_ATTR {
     for (std::int64_t p = steps; p > 0; --p, a.advance(), b += w.b_row) {
       if constexpr (ahead == asked::a_and_b) {  // a column's elements lie in two lines at most

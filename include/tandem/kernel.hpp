@@ -85,8 +85,8 @@ struct prepared_gemm {
 /// by rows, for alpha != 0. A call that returns false has done nothing.
 template <class T>
 struct tiny_gemm {
-  bool (*call)(void const* state, matrix_view<T const> const& a, matrix_view<T const> const& b,
-               matrix_view<T> const& c, T alpha, T beta) = nullptr;
+  bool (*call)(void const* state, matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c,
+               T alpha, T beta) = nullptr;
   void const* state = nullptr;
 };
 
@@ -117,8 +117,8 @@ struct kernel {
   /// Unset: it has nothing to prepare.
   std::function<prepared_gemm(problem const&)> prepare = {};
 
-  /// What `gemm` calls before `run` where dispatch takes the row by itself, beside products over which a `problem` takes
-  /// longer than the product. Unset: there is nothing shorter.
+  /// What `gemm` calls before `run` where dispatch takes the row by itself, beside products over which a `problem`
+  /// takes longer than the product. Unset: there is nothing shorter.
   tiny_gemm<float> tiny_f32 = {};
   tiny_gemm<double> tiny_f64 = {};
 

@@ -79,8 +79,8 @@ bool run_tiny(tandem::kernel const& row, problem const& p) {
 
 /// Runs a row and returns how many elements of C, gaps included, are not what plain loops in wider numbers give: equal
 /// for integers, within gamma(k + 2) (|alpha| |A| |B| + |beta| |C|) otherwise. `result`: C as it is then, gaps
-/// included; not `compared`, it is all that is wanted, and 0 errors are returned. With `tiny` the row's shortest way runs,
-/// and it says whether that took the problem, without which C must stay as it was.
+/// included; not `compared`, it is all that is wanted, and 0 errors are returned. With `tiny` the row's shortest way
+/// runs, and it says whether that took the problem, without which C must stay as it was.
 template <class T>
 std::int64_t errors(tandem::kernel const& row, shape const& s, variant const& v, int threads,
                     std::vector<T>* result = nullptr, bool compared = true, bool* tiny = nullptr) {
@@ -530,7 +530,8 @@ TEST_CASE("small products one after the other have the same bits on any number o
 }
 
 TEST_CASE("the shortest way to a tiny product gives the same bits, or leaves C alone") {
-  std::vector<shape> shapes = {{4, 4, 128}, {4, 4, 129}, {64, 64, 63}, {90, 60, 80}, {33, 33, 33}, {32, 2048, 20}, {3, 1, 5}};
+  std::vector<shape> shapes = {{4, 4, 128},  {4, 4, 129},    {64, 64, 63}, {90, 60, 80},
+                               {33, 33, 33}, {32, 2048, 20}, {3, 1, 5}};
   for (std::int64_t const m : {1, 2, 3, 5, 8, 14, 16, 17, 31})
     for (std::int64_t const n : {1, 2, 7, 8, 9, 16, 17, 24, 33, 48, 65})
       for (std::int64_t const k : {1, 5, 8, 9, 33}) shapes.push_back({m, n, k});
@@ -545,7 +546,12 @@ TEST_CASE("the shortest way to a tiny product gives the same bits, or leaves C a
           for (double const beta : {0.0, 1.0, 1.5}) {
             bool const trans_a = transposes % 2 == 1, trans_b = transposes > 1;
             INFO(row.name, " ", s.m, "x", s.n, "x", s.k, " ", trans_a, trans_b, " ", beta);
-            variant const v{.trans_a = trans_a, .trans_b = trans_b, .alpha = beta == 1 ? 1 : 0.75, .beta = beta, .gap = 3, .integers = false};
+            variant const v{.trans_a = trans_a,
+                            .trans_b = trans_b,
+                            .alpha = beta == 1 ? 1 : 0.75,
+                            .beta = beta,
+                            .gap = 3,
+                            .integers = false};
             std::vector<T> wanted, c;
             bool is_tiny = false;
             CHECK(errors<T>(row, s, v, 1, &c, false, &is_tiny) == 0);
