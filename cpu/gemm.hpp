@@ -21,12 +21,12 @@ std::string refusal(path way, problem const& p);
 template <class T>
 void gemm(microkernel<T> const& kernel, path way, problem const& p, execution const& e);
 
-/// Computes a product that is one tile, with the microkernel that `state` is; see tiny_gemm.
+/// Computes a product that is one tile, or tiles alone, with the microkernel that `state` is; see tiny_gemm.
 template <class T>
 bool multiply_tiny(void const* state, matrix_view<T const> const& a, matrix_view<T const> const& b,
                    matrix_view<T> const& c, T alpha, T beta);
 
-/// What `gemm_plan` calls for a product of one tile; without a call where it is larger.
+/// What `gemm_plan` calls for a small product; without a call where it is larger.
 template <class T>
 prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& p);
 
