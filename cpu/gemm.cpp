@@ -137,7 +137,10 @@ tiling tiling_of(microkernel<T> const& kernel, path way, operands<T> const& o) {
 }
 
 /// Whether C is a column whose elements lie together, and op(A)'s columns lie together as well.
-bool is_row_turned(problem const& p) { return p.n == 1 && p.ldc == 1 && p.m > 1 && (p.trans_a || p.lda == 1); }
+bool is_row_turned(std::int64_t m, std::int64_t n, std::int64_t ldc, bool trans_a, std::int64_t lda) {
+  return n == 1 && ldc == 1 && m > 1 && (trans_a || lda == 1);
+}
+bool is_row_turned(problem const& p) { return is_row_turned(p.m, p.n, p.ldc, p.trans_a, p.lda); }
 
 /// The transposed product: C is a row, and op(A)'s columns are rows of B, which is read as it lies.
 problem as_row(problem const& p) {
@@ -159,10 +162,11 @@ bool is_small(problem const& p) { return is_small(p.m, p.n, p.k); }
 
 /// Whether op(B)'s rows lie together: of a transposed B, too, if they are short or there is one. Longer columns are
 /// left to dot products.
-bool has_rows_of_b(problem const& p) {
+bool has_rows_of_transposed_b(std::int64_t n, std::int64_t k, std::int64_t ldb) {
   constexpr std::int64_t short_column = 24;
-  return !p.trans_b || (p.k == 1 && p.ldb == 1) || (p.n == 1 && p.k < short_column);
+  return (k == 1 && ldb == 1) || (n == 1 && k < short_column);
 }
+bool has_rows_of_b(problem const& p) { return !p.trans_b || has_rows_of_transposed_b(p.n, p.k, p.ldb); }
 
 /// A tile's work on the operands where they lie, from the first row and column on; how many columns it takes is open.
 template <class T>
@@ -436,13 +440,14 @@ bool multiply_tiny(void const* state, matrix_view<T const> const& a, matrix_view
   auto const& kernel = *static_cast<microkernel<T> const*>(state);
   std::int64_t const m = c.rows(), n = c.cols(), k = a.cols();
   bool const trans_a = a.layout() == layout::col_major, trans_b = b.layout() == layout::col_major;
-  if ((n == 1 && (m > 1 || trans_b)) || !is_small(m, n, k)) return false;  // a column may be turned
-  auto const known = glance_at(kernel, m, n, k, trans_a, trans_b);
+  if (is_row_turned(m, n, c.ld(), trans_a, a.ld()) || !is_small(m, n, k)) return false;
+  bool const packs = trans_b && !has_rows_of_transposed_b(n, k, b.ld());
+  auto const known = glance_at(kernel, m, n, k, trans_a, packs);
   if (known == glance::unclear) return false;
   tile_work<T> w;
   w.k = k;
   w.a = a.data(), w.a_row = trans_a ? 1 : a.ld(), w.a_col = trans_a ? a.ld() : 1;
-  w.b = b.data(), w.b_row = b.ld();
+  w.b = b.data(), w.b_row = packs || !trans_b ? b.ld() : 1;
   w.alpha = alpha, w.beta = beta;
   w.c = c.data(), w.ldc = c.ld();
   multiply_at_once(kernel, known, w, m, n);

@@ -157,12 +157,12 @@ struct block {
       return;
     }
     if (later_b.rows == 0) return;
-    std::int64_t const askers = ceil_div(cols, t.cols) - (last_asks_for_a ? 1 : 0);  // of a row of tiles
-    std::int64_t const done = i * askers + height * (j / t.cols), all = mb * askers;
-    std::int64_t const first = later_b.rows * done / all;
+    std::int64_t const askers = quotient(cols + t.cols - 1, t.cols) - (last_asks_for_a ? 1 : 0);  // of a row of tiles
+    std::int64_t const done = i * askers + height * quotient(j, t.cols), all = mb * askers;
+    std::int64_t const first = quotient(later_b.rows * done, all);
     w.next = later_b.at + first * later_b.apart;
     w.next_row = later_b.apart, w.next_length = later_b.length;
-    w.next_rows = later_b.rows * (done + height) / all - first;
+    w.next_rows = quotient(later_b.rows * (done + height), all) - first;
   }
 
   void multiply() const {

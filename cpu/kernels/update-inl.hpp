@@ -26,8 +26,8 @@ HWY_INLINE hn::Vec<D> updated(hn::Vec<D> const (&of_a)[P], hn::Vec<D> const (&of
   return sum;
 }
 
-// R rows of C, from end to end. From far away the next ones are asked for.
-template <class T, int R, int P, ending E>
+// R rows of C, from end to end. `asks`: for the next rows of C or those of B that are b_ahead, or both.
+template <class T, int R, int P, ending E, bool asks>
 HWY_INLINE void update_rows(far_tile_work<T> const& w) {
   using D = hn::ScalableTag<T>;
   D const d;
@@ -35,8 +35,8 @@ HWY_INLINE void update_rows(far_tile_work<T> const& w) {
   T const* HWY_RESTRICT const b = w.b;
   T* HWY_RESTRICT const c = w.c;
   std::int64_t const n = w.cols, b_row = w.b_row, ldc = w.ldc;
-  bool const asks_for_c = w.asks_for_c;
-  std::int64_t const b_ahead = w.b_ahead;
+  bool const asks_for_c = asks && w.asks_for_c;
+  std::int64_t const b_ahead = asks ? w.b_ahead : 0;
   auto const alpha = hn::Set(d, w.alpha), beta = hn::Set(d, w.beta);
   hn::Vec<D> of_a[R][P], of_b[P];
   HWY_UNROLL(8)
@@ -71,22 +71,28 @@ HWY_INLINE void update_rows(far_tile_work<T> const& w) {
   }
 }
 
-template <class T, int R, int P, ending E>
+template <class T, int R, int P, ending E, bool asks>
 HWY_INLINE void update_groups(far_tile_work<T>& w, std::int64_t rows) {
-  for (; rows >= R; rows -= R, w.a += R * w.a_row, w.c += R * w.ldc) update_rows<T, R, P, E>(w);
+  for (; rows >= R; rows -= R, w.a += R * w.a_row, w.c += R * w.ldc) update_rows<T, R, P, E, asks>(w);
   if constexpr (R > 1)
-    if (rows > 0) update_groups<T, R / 2, P, E>(w, rows);
+    if (rows > 0) update_groups<T, R / 2, P, E, asks>(w, rows);
 }
 
 // As many rows at a time as have their elements of A in registers.
-template <class T, int P>
-HWY_NOINLINE void update_along(far_tile_work<T> const& work, std::int64_t rows) {
+template <class T, int P, bool asks>
+HWY_INLINE void update_all(far_tile_work<T> const& work, std::int64_t rows) {
   constexpr int R = P <= 2 ? 8 : P <= 4 ? 4 : 2;
   auto w = work;
   auto const how = ending_of(w);
-  if (how == ending::plain) return update_groups<T, R, P, ending::plain>(w, rows);
-  if (how == ending::scaled) return update_groups<T, R, P, ending::scaled>(w, rows);
-  update_groups<T, R, P, ending::added>(w, rows);
+  if (how == ending::plain) return update_groups<T, R, P, ending::plain, asks>(w, rows);
+  if (how == ending::scaled) return update_groups<T, R, P, ending::scaled, asks>(w, rows);
+  update_groups<T, R, P, ending::added, asks>(w, rows);
+}
+
+template <class T, int P>
+HWY_NOINLINE void update_along(far_tile_work<T> const& work, std::int64_t rows) {
+  if (work.asks_for_c || work.b_ahead != 0) return update_all<T, P, true>(work, rows);
+  update_all<T, P, false>(work, rows);
 }
 
 // Rows of C that are one vector or two, which overlap if there are not as many elements: both are computed before

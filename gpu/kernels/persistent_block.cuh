@@ -198,6 +198,15 @@ __device__ __forceinline__ void add_groups(gemm_operands<T> const& g, std::int64
     write.template operator()<1>();
 }
 
+/// Whether tiles with so few rows (columns) read B (A) from memory more slowly than they multiply.
+template <class tiling>
+constexpr bool are_few(int edge) {
+  constexpr double memory = 3e6;  // bytes in a microsecond, of 4 to 5 that an H200 has: something is left for others
+  return edge * memory < sizeof(typename tiling::element) * tiling::rate;
+}
+template <class tiling>
+inline constexpr bool may_slice = are_few<tiling>(tiling::bm) || are_few<tiling>(tiling::bn);
+
 template <class T>
 struct persistent_product {
   gemm_operands<T> g;
@@ -230,7 +239,7 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
   let_next_kernel_start();  // now that what was before has ended, for kernels that go beside this one
 
   for (int number = 0;; ++number) {
-    auto const now = find_stretch(s, number);
+    auto const now = find_stretch<may_slice<tiling>>(s, number);
     if (now.empty()) break;
     auto const tile = find_tile<tiling::tile_rows>(s, now.tile);
     // The first chunk of a tile has the steps that are left over of k, so that all others are whole.
@@ -247,7 +256,7 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
 
     // Found once more: kept, these values would take registers from the loop over k.
     asm volatile("" : "+r"(number));
-    auto const done = find_stretch(s, number);
+    auto const done = find_stretch<may_slice<tiling>>(s, number);
     auto const place_of_tile = find_tile<tiling::tile_rows>(s, done.tile);
     std::int64_t i0 = place_of_tile.m * bm, j0 = place_of_tile.n * bn;
     auto to = g;
@@ -255,7 +264,7 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
     if (is_part) {
       i0 = j0 = 0;
       to.m = bm, to.n = to.ldc = bn, to.alpha = 1, to.beta = 0;
-      to.c = parts + (2 * std::int64_t{blockIdx.x} + (done.begin == 0 ? 1 : 0)) * bm * bn;
+      to.c = parts + find_part<may_slice<tiling>>(s, done) * bm * bn;
     }
     tiling::write(to, i0, j0, place, acc, smem_a, vectors_of_c || is_part);
   }
@@ -270,13 +279,20 @@ inline constexpr int extra_chunks = tiling::steps_of_parts / tiling::bk;
 template <class tiling>
 shares deal_tiles(problem const& p) {
   constexpr int at_once = dealt_multiprocessors * tiling::blocks, least = 64 / tiling::bk;
-  return deal(tiles(p.m, tiling::bm), tiles(p.n, tiling::bn), tiles(p.k, tiling::bk), at_once, least,
-              extra_chunks<tiling>);
+  auto const s = deal(tiles(p.m, tiling::bm), tiles(p.n, tiling::bn), tiles(p.k, tiling::bk), at_once, least,
+                      extra_chunks<tiling>);
+  constexpr std::int64_t near = (24 << 20) / sizeof(typename tiling::element);  // what stays in an H200's L2 cache
+  bool const reads_b_again = are_few<tiling>(tiling::bm) && s.tiles_m > 1 && p.k * p.n > near;
+  bool const reads_a_again = are_few<tiling>(tiling::bn) && s.tiles_n > 1 && p.m * p.k > near;
+  bool const slices = s.whole_tiles() == 0 && (reads_a_again || reads_b_again);
+  return slices ? in_slices(s, at_once, least, extra_chunks<tiling>) : s;
 }
 
 template <class tiling>
 gpu::k_cut cut_persistent(problem const& p) {
-  return deal_tiles<tiling>(p).shared_tiles == 0 ? gpu::k_cut{} : gpu::k_cut{.unit = "share"};
+  auto const s = deal_tiles<tiling>(p);
+  if (s.shared_tiles == 0) return {};
+  return s.slices > 0 ? gpu::k_cut{.unit = "slice", .length = s.share * tiling::bk} : gpu::k_cut{.unit = "share"};
 }
 
 /// `beside` launches kernels that need not wait for this one.
@@ -294,7 +310,7 @@ void launch_persistent(problem const& p, CUstream_st* stream, auto const& beside
   if (copies.a) s.extent_a = tiles(p.m, bm) * bm;
   if (copies.b) s.extent_b = tiles(p.n, bn) * bn;
   std::int64_t const size_a = copies.a ? p.k * s.extent_a : 0, size_b = copies.b ? p.k * s.extent_b : 0;
-  std::int64_t const size_parts = s.shared.shared_tiles == 0 ? 0 : 2 * s.shared.sharers() * bm * bn;
+  std::int64_t const size_parts = s.shared.parts() * bm * bn;
   workspace<T> const memory(size_a + size_b + size_parts, stream);
   T *const aligned_a = memory.data(), *const aligned_b = aligned_a + size_a;
   s.parts = aligned_b + size_b;

@@ -1,6 +1,11 @@
 // How a persistent kernel's blocks share a product: whole tiles in rounds, as long as there is one for every block, and
 // the steps of k of the tiles left over, dealt out evenly. A tile of which several blocks have a part is added up
 // afterwards in the order of k, so the bits depend on the problem alone.
+//
+// Shares that begin anywhere in k keep blocks equally busy, but tiles that have rows of B in common, say, read them at
+// different times. Where there is more of B than a cache keeps, it comes from memory for each of these tiles: there
+// each tile is cut into the same slices of k instead, and blocks that follow each other multiply the same slice of
+// neighbouring tiles.
 #pragma once
 
 #include <algorithm>
@@ -15,11 +20,14 @@ namespace TANDEM_KERNEL_NAMESPACE {
 struct shares {
   std::int64_t tiles_m, tiles_n, chunks;  ///< of C, and of a tile
   std::int64_t shared_tiles;              ///< the last ones, whose chunks are dealt out
-  std::int64_t share;                     ///< of them: so many chunks to a block, one after the other
+  std::int64_t share;                     ///< of them: so many chunks to a block, one after the other, or to a slice
+  std::int64_t slices;                    ///< of each of them; 0: shares begin anywhere
   int blocks;                             ///< of the grid
 
   __host__ __device__ std::int64_t whole_tiles() const { return tiles_m * tiles_n - shared_tiles; }
   __host__ __device__ std::int64_t sharers() const { return (shared_tiles * chunks + share - 1) / share; }
+  /// Parts of tiles that there is room for: a block's share has parts of two tiles or is all of a part.
+  std::int64_t parts() const { return slices > 0 ? slices * shared_tiles : 2 * sharers(); }
 };
 
 /// Deals the tiles of C out to `at_once` blocks. Parts of tiles have at least `least` chunks; they go through memory
@@ -28,10 +36,29 @@ inline shares deal(std::int64_t tiles_m, std::int64_t tiles_n, std::int64_t chun
   std::int64_t const all = tiles_m * tiles_n, rest = all % at_once;
   std::int64_t const share = std::max<std::int64_t>((rest * chunks + at_once - 1) / at_once, least);
   if (rest == 0 || share + extra >= chunks)
-    return {tiles_m, tiles_n, chunks, 0, chunks, static_cast<int>(std::min<std::int64_t>(all, at_once))};
-  shares s{tiles_m, tiles_n, chunks, rest, share, at_once};
+    return {tiles_m, tiles_n, chunks, 0, chunks, 0, static_cast<int>(std::min<std::int64_t>(all, at_once))};
+  shares s{tiles_m, tiles_n, chunks, rest, share, 0, at_once};
   if (all == rest) s.blocks = static_cast<int>(s.sharers());
   return s;
+}
+
+/// The same tiles in slices: as many as make the longest block's work short, `s` if none does. A slice has two chunk
+/// times besides its chunks, to fill its pipeline and to write its part.
+inline shares in_slices(shares const& s, int at_once, int least, int extra) {
+  constexpr std::int64_t most_rounds = 4;
+  auto best = s;
+  std::int64_t shortest = s.chunks;
+  std::int64_t const most = std::min(s.chunks / least, most_rounds * at_once / s.shared_tiles);
+  for (std::int64_t wanted = 2; wanted <= most; ++wanted) {
+    std::int64_t const share = (s.chunks + wanted - 1) / wanted, slices = (s.chunks + share - 1) / share;
+    std::int64_t const all = slices * s.shared_tiles, rounds = (all + at_once - 1) / at_once;
+    std::int64_t const time = rounds * (share + 2) + (extra * all + at_once - 1) / at_once;
+    if (time >= shortest) continue;
+    shortest = time;
+    best.share = share, best.slices = slices;
+    best.blocks = static_cast<int>(std::min<std::int64_t>(all, at_once));
+  }
+  return best;
 }
 
 /// A tile of C by its number: down groups of `group` rows of tiles, then to the next column, so that the tiles that are
@@ -53,10 +80,16 @@ struct stretch {
   __device__ bool empty() const { return begin == end; }
 };
 
-/// A block's stretches by their number; an empty one after the last.
+/// A block's stretches by their number; an empty one after the last. `slices`: there may be some.
+template <bool slices>
 __device__ __forceinline__ stretch find_stretch(shares const& s, int number) {
   std::int64_t const whole = s.whole_tiles(), tile = blockIdx.x + std::int64_t{number} * s.blocks;
   if (tile < whole) return {tile, 0, s.chunks};
+  if (slices && s.slices > 0) {
+    std::int64_t const part = tile - whole, begin = part / s.shared_tiles * s.share;
+    if (begin >= s.chunks) return {0, 0, 0};
+    return {whole + part % s.shared_tiles, begin, min(begin + s.share, s.chunks)};
+  }
   std::int64_t const block = blockIdx.x, first = block * s.share;
   std::int64_t const end = min(first + s.share, s.shared_tiles * s.chunks);
   if (first >= end) return {0, 0, 0};
@@ -64,6 +97,14 @@ __device__ __forceinline__ stretch find_stretch(shares const& s, int number) {
   std::int64_t const shared = first / s.chunks + number - rounds;
   std::int64_t const from = max(first, shared * s.chunks), to = min(end, (shared + 1) * s.chunks);
   return from < to ? stretch{whole + shared, from - shared * s.chunks, to - shared * s.chunks} : stretch{0, 0, 0};
+}
+
+/// Where this block's part of a tile goes. Of shares that begin anywhere, a part that begins with its tile is its
+/// block's second.
+template <bool slices>
+__device__ __forceinline__ std::int64_t find_part(shares const& s, stretch const& part) {
+  if (slices && s.slices > 0) return part.begin / s.share * s.shared_tiles + part.tile - s.whole_tiles();
+  return 2 * std::int64_t{blockIdx.x} + (part.begin == 0 ? 1 : 0);
 }
 
 inline constexpr int add_threads = 128;  // few, so that blocks have room beside those whose parts they wait for
@@ -77,18 +118,20 @@ __global__ void __launch_bounds__(add_threads) add_parts(gemm_operands<T> g, sha
   int const x = static_cast<int>(threadIdx.x), lane = static_cast<int>(threadIdx.y);
   std::int64_t const tile = blockIdx.y;
   std::int64_t const begin = tile * s.chunks, first = begin / s.share, last = (begin + s.chunks - 1) / s.share;
+  std::int64_t const count = s.slices > 0 ? s.slices : last - first + 1;
   auto const where = find_tile<group>(s, s.whole_tiles() + tile);
   int const at = (static_cast<int>(blockIdx.x) * across + x) * width;
   std::int64_t const row = where.m * bm + at / bn, col = where.n * bn + at % bn;
   wait_for_kernel_before();
   let_next_kernel_start();
-  if (first == last) return;
+  if (count == 1) return;
   T sum[width] = {};
   if (at < size) {
-    // The part that begins with the tile is its block's second; the others are their blocks' first.
-    T const* const from = parts + 2 * first * size + at;
-    add_in_turn<lanes == 1 ? 4 : 8>(sum, lane, lanes, static_cast<int>(last - first) + 1, [&](int part) {
-      return from + (part == 0 ? size : std::int64_t{part} * 2 * size);
+    // Of slices, a tile's parts lie as far from each other as there are tiles; of shares, two parts of a block.
+    std::int64_t const from = s.slices > 0 ? tile : 2 * first + 1;
+    std::int64_t const to_second = s.slices > 0 ? s.shared_tiles : 1, apart = s.slices > 0 ? s.shared_tiles : 2;
+    add_in_turn<lanes == 1 ? 4 : 8>(sum, lane, lanes, static_cast<int>(count), [&](int part) {
+      return parts + (from + (part == 0 ? 0 : to_second + (part - 1) * apart)) * size + at;
     });
   }
   if constexpr (lanes > 1) {

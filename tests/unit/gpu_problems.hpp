@@ -151,6 +151,18 @@ inline std::vector<shape> deep_shapes(tandem::kernel const& row) {
   return {{block.m - 3, block.n - 2, 3201, true, false, -0.75, 1, 3}};
 }
 
+/// Where tiles that are shared have lines of an operand in common that no cache keeps, so that they are cut into the
+/// same slices of k: a few slices, and so many that several threads add them up. Of the rows with the smallest blocks.
+inline std::vector<shape> sliced_shapes(tandem::kernel const& row) {
+  auto const block = row.plan({}).levels.front();
+  if (row.technique() != "tensor_core" || std::min(block.m, block.n) > 32) return {};
+  std::int64_t const few = 2 * std::min(block.m, block.n) - 30, many = 12 * std::max(block.m, block.n) + 1;
+  std::int64_t const deep = (std::int64_t{25} << 20) / 8, thick = std::max(block.m, block.n) + 1;
+  if (block.m > block.n)
+    return {{many, few, deep / many, true, false, 1, 0, 0}, {thick, few, deep / thick, false, true, -0.75, 1, 1}};
+  return {{few, many, deep / many, false, true, 1, 0, 0}, {few, thick, deep / thick, true, false, -0.75, 1, 1}};
+}
+
 /// Where a row of persistent or tensor_core copies its operands first: both, as they are not aligned, and, but for the
 /// widest tile, A.
 inline std::vector<shape> copied_shapes(tandem::kernel const& row) {

@@ -116,6 +116,21 @@ TEST_CASE("a tile of which many blocks have parts is right") {
   CHECK(rows >= 2);
 }
 
+TEST_CASE("tiles cut into the same slices of k are right") {
+  int rows = 0;
+  for (auto const& row : tandem::simt::descriptor().kernels)
+    for (auto const& s : row.run ? sliced_shapes(row) : std::vector<shape>()) {
+      CAPTURE(row.name);
+      CAPTURE(describe(s));
+      tandem::problem p;
+      p.m = s.m, p.n = s.n, p.k = s.k, p.dtype = row.dtype;
+      CHECK(row.plan(p).levels.front().name == "slice");
+      CHECK(run_and_compare(row, s) == 0);
+      ++rows;
+    }
+  CHECK(rows == 6);
+}
+
 TEST_CASE("operands that come by elements, or transposed, are copied first where the product is large enough") {
   auto const& table = tandem::simt::plain_rows();
   for (int i = 0; i < table.gemm_count; ++i) {
