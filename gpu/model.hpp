@@ -14,27 +14,32 @@ namespace tandem::gpu {
 
 /// Times in microseconds. "Its blocks" are those that a multiprocessor holds at once.
 struct row_model {
-  double rate = 0.5;       ///< of a multiprocessor with all its blocks, as a share of `peak_rate`
-  double alone = 0.5;      ///< the part of that which it reaches with one block
-  double blocks = 2;       ///< that a multiprocessor holds at once; a whole number
-  double tail = 1;         ///< how much of a block counts that a last round lacks: 1 all of it, 0 nothing
-  double call = 3;         ///< of a call, whatever it computes
-  double second = 3;       ///< more where a second kernel adds up
-  double copy = 3;         ///< more where operands are copied first
-  double strip = 3;        ///< more for each strip of C that has a kernel of its own
-  double round = 1;        ///< of a round of blocks besides its multiply-adds
-  double chunk = 0;        ///< likewise of each of its chunks of k, whose operands come from afar
-  double along_k_a = 1;    ///< factor on the time of multiplying and moving where A is contiguous in k
-  double along_k_b = 1;    ///< likewise B
-  double unaligned_a = 1;  ///< where 16-byte copies cannot read A
-  double unaligned_b = 1;  ///< likewise B
-  double both_a = 1;       ///< one more where both hold for A
-  double both_b = 1;       ///< likewise B
-  double write = 0;        ///< of C's bytes at `far_rate`, how much is not hidden behind the rest
+  double rate = 0.5;        ///< of a multiprocessor with all its blocks, as a share of `peak_rate`
+  double alone = 0.5;       ///< the part of that which it reaches with one block
+  double blocks = 2;        ///< that a multiprocessor holds at once; a whole number
+  double tail = 1;          ///< how much of a block counts that a last round lacks: 1 all of it, 0 nothing
+  double call = 3;          ///< of a call, whatever it computes
+  double second = 3;        ///< more where a second kernel adds up
+  double copy = 3;          ///< more where operands are copied first
+  double strip = 3;         ///< more for each strip of C that has a kernel of its own
+  double line = 3;          ///< the same where the strip is one row or column
+  double round = 1;         ///< of a round of blocks besides its multiply-adds
+  double chunk = 0;         ///< likewise of each of its chunks of k, whose operands come from afar
+  double along_k_a = 1;     ///< factor on the time of multiplying and moving where A is contiguous in k
+  double along_k_b = 1;     ///< likewise B
+  double both_along_k = 1;  ///< one more where both are, neither of them a copy
+  double unaligned_a = 1;   ///< where A is brought element by element
+  double unaligned_b = 1;   ///< likewise B
+  double sector_a = 1;  ///< where it is not, but its lines do not begin at multiples of 32 bytes, the cache's sectors
+  double sector_b = 1;  ///< likewise B
+  double both_a = 1;    ///< one more where A is contiguous in k and brought element by element
+  double both_b = 1;    ///< likewise B
+  double write = 0;     ///< of C's bytes at `far_rate`, how much is not hidden behind the rest
   double unaligned_c = 1;  ///< the same where 16-byte stores cannot write C
   double near = 1;         ///< rate of what a call leaves in the L2 cache for itself, as a share of `near_rate`
   double far = 1;          ///< rate of operands, as a share of `far_rate`
   double padding = 0;      ///< how much of a chunk of k counts that k does not fill
+  double overhang = 1;     ///< factor where tiles hang over an edge of an operand that is not a copy
 };
 
 /// The units of a row_model's rates, an H200's: multiply-adds of a multiprocessor in a microsecond, and bytes of all.
@@ -52,33 +57,57 @@ std::span<parameter const> parameters();
 /// Whether all numbers are finite and lie in their ranges.
 bool is_valid(row_model const& m);
 
+/// What a row does with a problem, whatever its numbers: all that the estimate asks of the kernel's own functions.
+struct row_work {
+  double size = 0;               ///< bytes of an element
+  double m = 0, n = 0, k = 0;    ///< of the problem
+  double tiles = 0, slices = 1;  ///< of C, without its strips, and of k
+  double tile_share = 1;         ///< of a tile that its block computes
+  bool is_cut = false;           ///< elements of C are put together from several blocks' sums
+  bool is_even = false;          ///< of shares of one size
+  /// Of blocks that stay on their multiprocessor, 0 if none do: how many there are; of the one with most to do, chunks
+  /// of k and tiles, parts counting as tiles; and the bytes of all parts.
+  double blocks = 0, chunks = 0, stretches = 0, parts = 0;
+  double copied = 0;                  ///< bytes of operands that are copied first
+  int form_a = 0, form_b = 0;         ///< places in the estimator's factors
+  double filled_a = 1, filled_b = 1;  ///< of the tiles' rows, and of their columns, how many are C's
+  bool both_along_k = false, overhang = false, unaligned_c = false;
+  struct strip {
+    double width = 0, length = 0;  ///< of C
+  };
+  std::array<strip, 2> strips = {};
+};
+row_work work_of(gemm_row const& row, problem const& p);
+
 /// A row_model made ready for a row and a device.
 class estimator {
  public:
   estimator(gemm_row const& row, row_model const& m);
   /// Microseconds, about, on a device with so many multiprocessors. Reads no operand; of their addresses it looks at
   /// the alignment.
-  double operator()(problem const& p, int multiprocessors) const;
+  double operator()(problem const& p, int multiprocessors) const { return (*this)(work_of(*row_, p), multiprocessors); }
+  double operator()(row_work const& work, int multiprocessors) const;
   /// By which dispatch compares rows: the estimate, but of a C of one line with a k of 64 or more the row that is made
   /// for lines goes first. It was within a tenth of the best on all of 106 such shapes measured, closer than estimates
   /// are.
-  double cost(problem const& p, int multiprocessors) const {
-    constexpr double last = 2;
-    return (gives_way(p) ? last : 1) * (*this)(p, multiprocessors);
-  }
-  /// Whether the problem is left to the row that is made for lines.
-  bool gives_way(problem const& p) const {
-    constexpr std::int64_t long_k = 64;
-    return (p.m == 1 || p.n == 1) && p.k >= long_k && !row_->one_line;
-  }
+  double cost(problem const& p, int multiprocessors) const { return handicap(p) * (*this)(p, multiprocessors); }
+  double handicap(problem const& p) const { return gives_way(p) ? 2 : 1; }
+  /// Whether the problem is left to the row that is made for lines, and whether this is that row.
+  bool gives_way(problem const& p) const { return is_long_line(p) && !row_->one_line; }
+  bool goes_first(problem const& p) const { return is_long_line(p) && row_->one_line; }
 
  private:
+  static bool is_long_line(problem const& p) {
+    constexpr std::int64_t long_k = 64;
+    return (p.m == 1 || p.n == 1) && p.k >= long_k;
+  }
+
   gemm_row const* row_;
   row_model m_;
-  double per_bm_, per_bn_, bk_, per_bk_;
+  double bk_, per_bk_;
   double per_strip_step_;        ///< of a row's step of k in a strip, on one multiprocessor
   double per_step_;              ///< of a tile's step of k on a multiprocessor with all its blocks
-  std::array<double, 4> a_, b_;  ///< factors by 2 along_k + unaligned
+  std::array<double, 6> a_, b_;  ///< factors by 3 along_k + where the lines begin, below
   double per_near_byte_, per_far_byte_;
 };
 

@@ -23,11 +23,21 @@ struct k_cut {
   char const* unit = nullptr;
   std::int64_t length = 0;   ///< its steps of k; 0: parts of several tiles, each up to all of k
   bool on_its_side = false;  ///< the tiles are bn x bm of C
+  /// Of blocks that stay on their multiprocessor and run through tiles: how many there are, and how many of the tiles
+  /// are dealt out to them in shares of so many chunks of k; with a `length`, each share is a slice of one tile. 0: a
+  /// block computes one tile, or its slice of it.
+  std::int64_t blocks = 0, shared_tiles = 0, share = 0;
 };
 
 /// Which operands a row copies to another place before it multiplies.
 struct operand_copies {
   bool a = false, b = false;
+};
+
+/// How operands come to where they are multiplied.
+struct operand_paths {
+  operand_copies copied = {};
+  bool single_a = false, single_b = false;  ///< element by element
 };
 
 /// The upper left part of C, in rows and columns.
@@ -48,7 +58,8 @@ struct gemm_row {
   std::int64_t most_k = 0;         ///< steps of k; 0: any
   bool one_line = false;           ///< C must be one row or one column
   int least_code = 0;              ///< the compute capability, as 90, from which on code has what the row needs; 0: any
-  gpu::operand_copies (*copies)(problem const&) = nullptr;  ///< unset: none
+  /// Unset: from where they lie, by vectors where lines begin at multiples of 16 bytes.
+  gpu::operand_paths (*paths)(problem const&) = nullptr;
   /// What of C the row's tiles cover; strips beside and below it go to kernels for thin products. Unset: all.
   gpu::c_extent (*inside)(problem const&) = nullptr;
 };

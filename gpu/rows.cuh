@@ -68,7 +68,7 @@ constexpr gpu::gemm_row row_of_block(char const* technique) {
       1e12,
       launch_persistent<Tiling>};
   row.cut_k = cut_persistent<Tiling>;
-  row.copies = Tiling::copies;
+  row.paths = paths_of<Tiling>;
   row.least_code = Tiling::least_code;
   return row;
 }
@@ -77,7 +77,7 @@ constexpr gpu::gemm_row peeled_row() {
   auto row = row_of_block<Tiling>("peeled");
   row.launch = launch_peeled<Tiling>;
   row.cut_k = cut_peeled<Tiling>;
-  row.copies = copies_of_peeled<Tiling>;
+  row.paths = paths_of_peeled<Tiling>;
   row.inside = peel<Tiling>;
   return row;
 }

@@ -20,7 +20,7 @@
 namespace tandem::gpu {
 namespace {
 
-constexpr int format_number = 4;
+constexpr int format_number = 5;
 
 nlohmann::ordered_json to_json(row_model const& m) {
   nlohmann::ordered_json j;

@@ -99,8 +99,8 @@ gpu::k_cut cut_peeled(problem const& p) {
 }
 
 template <class tiling>
-gpu::operand_copies copies_of_peeled(problem const& p) {
-  return tiling::copies(peeled_inside<tiling>(p));
+gpu::operand_paths paths_of_peeled(problem const& p) {
+  return paths_of<tiling>(peeled_inside<tiling>(p));
 }
 
 template <class tiling>

@@ -291,8 +291,40 @@ shares deal_tiles(problem const& p) {
 template <class tiling>
 gpu::k_cut cut_persistent(problem const& p) {
   auto const s = deal_tiles<tiling>(p);
-  if (s.shared_tiles == 0) return {};
-  return s.slices > 0 ? gpu::k_cut{.unit = "slice", .length = s.share * tiling::bk} : gpu::k_cut{.unit = "share"};
+  bool const in_slices = s.slices > 0;
+  return {.unit = s.shared_tiles == 0 ? nullptr
+                  : in_slices         ? "slice"
+                                      : "share",
+          .length = in_slices ? s.share * tiling::bk : 0,
+          .blocks = s.blocks,
+          .shared_tiles = s.shared_tiles,
+          .share = s.share};
+}
+
+/// What lies across or along k once operands are copied, and whether all of it can be brought by vectors.
+struct operand_forms {
+  bool a_along_k, b_along_k;
+  bool across, along;
+};
+template <class tiling>
+operand_forms forms_of(problem const& p, gpu::operand_copies copied) {
+  using T = typename tiling::element;
+  auto const a = place_of_a<T>(p), b = place_of_b<T>(p);
+  bool const a_along_k = a.along_k && !copied.a, b_along_k = b.along_k && !copied.b;
+  bool const vectors_a = copied.a || tiling::takes_by_vectors(a), vectors_b = copied.b || tiling::takes_by_vectors(b);
+  return {a_along_k, b_along_k, (a_along_k || vectors_a) && (b_along_k || vectors_b),
+          (!a_along_k || vectors_a) && (!b_along_k || vectors_b)};
+}
+
+template <class tiling>
+gpu::operand_paths paths_of(problem const& p) {
+  auto const copied = tiling::copies(p);
+  auto const forms = forms_of<tiling>(p, copied);
+  bool const all = forms.across && forms.along;
+  auto const is_single = [&](bool along_k) {
+    return !(along_k ? all && tiling::vectors_along_k : tiling::all_by_vectors ? all : forms.across);
+  };
+  return {copied, is_single(forms.a_along_k), is_single(forms.b_along_k)};
 }
 
 /// `beside` launches kernels that need not wait for this one.
@@ -305,8 +337,8 @@ void launch_persistent(problem const& p, CUstream_st* stream, auto const& beside
   s.extent_a = p.m, s.extent_b = p.n;
   s.shared = deal_tiles<tiling>(p);
   s.vectors_of_c = begins_with_vectors<T>(p.c, p.ldc);
-  auto const a = place_of_a<T>(p), b = place_of_b<T>(p);
   auto const copies = tiling::copies(p);
+  auto const forms = forms_of<tiling>(p, copies);
   if (copies.a) s.extent_a = tiles(p.m, bm) * bm;
   if (copies.b) s.extent_b = tiles(p.n, bn) * bn;
   std::int64_t const size_a = copies.a ? p.k * s.extent_a : 0, size_b = copies.b ? p.k * s.extent_b : 0;
@@ -337,11 +369,7 @@ void launch_persistent(problem const& p, CUstream_st* stream, auto const& beside
     constexpr auto kernel = persistent<tiling, trans_a, trans_b, vectors_across, vectors_along>;
     launch_after(kernel, grid, dim3(tiling::threads), bytes, stream, s);
   };
-  bool const a_along_k = a.along_k && !copies.a, b_along_k = b.along_k && !copies.b;
-  auto const by_vectors = [](bool copied, operand_place o) { return copied || tiling::takes_by_vectors(o); };
-  bool const vectors_a = by_vectors(copies.a, a), vectors_b = by_vectors(copies.b, b);
-  with_constants(start, !a_along_k, b_along_k, (a_along_k || vectors_a) && (b_along_k || vectors_b),
-                 (!a_along_k || vectors_a) && (!b_along_k || vectors_b));
+  with_constants(start, !forms.a_along_k, forms.b_along_k, forms.across, forms.along);
   beside();
   launch_add_parts<T, bm, bn, tiling::tile_rows>(s.g, s.shared, s.parts, stream);
 }

@@ -137,16 +137,15 @@ TEST_CASE("operands that come by elements, or transposed, are copied first where
     auto const& row = table.gemm[i];
     std::string_view const technique = row.technique;
     bool const by_warps = row.least_code != 0;  // which takes operands in either order
-    CHECK((row.copies != nullptr) ==
-          (technique == "persistent" || technique == "tensor_core" || row.inside != nullptr));
-    if (row.copies == nullptr) continue;
+    CHECK((row.paths != nullptr) == (technique == "persistent" || technique == "tensor_core" || row.inside != nullptr));
+    if (row.paths == nullptr) continue;
     alignas(16) static char const operand[16] = {};
     auto const copies = [&](shape const& s) {
       tandem::problem p;
       p.dtype = row.dtype, p.a = p.b = operand;
       p.m = s.m, p.n = s.n, p.k = s.k, p.trans_a = s.trans_a, p.trans_b = s.trans_b;
       p.lda = (s.trans_a ? s.m : s.k) + s.padding, p.ldb = (s.trans_b ? s.k : s.n) + s.padding, p.ldc = s.n;
-      auto const which = row.copies(p);
+      auto const which = row.paths(p).copied;
       return std::string(which.a ? "A" : "") + (which.b ? "B" : "");
     };
     bool const widest = row.tiling.bn == 256, f64 = row.dtype == tandem::dtype::f64;

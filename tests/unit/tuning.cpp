@@ -107,17 +107,23 @@ TEST_CASE("an estimate is finite and positive, and no edge makes more work cheap
     if (model == nullptr) continue;
     CAPTURE(gpu::row_name(*row));
     gpu::estimator const estimate(*row, *model);
-    // All of whose rows begin at multiples of 16 bytes: another alignment can be faster, and be fitted so.
+    // All of whose rows begin at multiples of 32 bytes: another alignment can be faster, and be fitted so.
+    auto const aligned = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+      auto const up = [](std::int64_t x) { return (x + 7) / 8 * 8; };
+      auto p = plain(m, n, k, row->dtype);
+      p.lda = up(p.lda), p.ldb = up(p.ldb), p.ldc = up(p.ldc);
+      return p;
+    };
     for (std::int64_t const m : {4, 16, 100, 1024, 8192})
       for (std::int64_t const n : {4, 16, 100, 1024, 8192})
         for (std::int64_t const k : {4, 16, 100, 1024, 100'000}) {
           CAPTURE(fmt::format("{}x{}x{}", m, n, k));
-          double const once = estimate(plain(m, n, k, row->dtype), multiprocessors);
+          double const once = estimate(aligned(m, n, k), multiprocessors);
           CHECK(std::isfinite(once));
           CHECK(once > 0);
           // A deeper k may be worth slices that the shallower one was not; what 8 times the work takes then is less.
           double const least = row->cut_k != nullptr ? 0.5 : 1;
-          CHECK(estimate(plain(2 * m, 2 * n, 2 * k, row->dtype), multiprocessors) >= least * once);
+          CHECK(estimate(aligned(2 * m, 2 * n, 2 * k), multiprocessors) >= least * once);
         }
   }
 }
@@ -135,11 +141,11 @@ TEST_CASE("of a C of one line with a long k, the row for lines goes first") {
   CHECK(cost("skinny.f32.8x128x64", plain(2, 5000, 64, dtype::f32)) == 1);
 }
 
-TEST_CASE("each strip that a row peels off costs what a strip does") {
+TEST_CASE("each strip that a row peels off costs what a strip does, or one that is a line") {
   auto const& row = row_named("peeled.f32.128x256x8");
   gpu::row_model model;
   gpu::estimator const before(row, model);
-  model.strip += 5;
+  model.line += 5, model.strip += 7;
   gpu::estimator const after(row, model);
   auto const more = [&](std::int64_t m, std::int64_t n) {
     auto const p = plain(m, n, 4096, dtype::f32);
@@ -147,7 +153,70 @@ TEST_CASE("each strip that a row peels off costs what a strip does") {
   };
   CHECK(more(4097, 4097) == doctest::Approx(10));
   CHECK(more(4096, 4097) == doctest::Approx(5));
+  CHECK(more(4104, 4104) == doctest::Approx(14));
+  CHECK(more(4097, 4104) == doctest::Approx(12));
   CHECK(more(4096, 4096) == 0);
+}
+
+TEST_CASE("blocks that stay take whole tiles, and then their share of those left over") {
+  auto const& row = row_named("persistent.f32.128x256x8");  // one block on a multiprocessor
+  auto const work = [&](std::int64_t tiles, std::int64_t k) {
+    return gpu::work_of(row, plain(128, 256 * tiles, k, dtype::f32));
+  };
+  auto const whole = work(264, 4096);
+  CHECK(whole.blocks == 132);
+  CHECK(whole.chunks == 2 * 512);
+  CHECK(whole.stretches == 2);
+  CHECK_FALSE(whole.is_cut);
+  CHECK(whole.parts == 0);
+  auto const shared = work(132 + 33, 4096);  // a quarter of a tile each
+  CHECK(shared.is_cut);
+  CHECK(shared.chunks == 512 + 128);
+  CHECK(shared.stretches == 1 + 1.25);
+  CHECK(shared.parts == (132 + 33) * 128 * 256 * 4);
+}
+
+TEST_CASE("tiles whose operand would come from memory for each of them take the same slices of k") {
+  auto const& row = row_named("tensor_core.f64.32x128x16");  // two blocks on a multiprocessor
+  auto const work = [&](std::int64_t m, std::int64_t k) {
+    return gpu::work_of(row, plain(m, 48 * 128, k, dtype::f64));
+  };
+  auto const sliced = work(64, 8192);  // 96 tiles in five slices: two rounds of 264 blocks
+  CHECK(sliced.is_cut);
+  CHECK_FALSE(sliced.is_even);
+  CHECK(sliced.chunks == 2 * 103);
+  CHECK(sliced.stretches == 2);
+  CHECK(sliced.parts == (96 * 5 + 96) * 32 * 128 * 8);
+  CHECK(work(64, 256).is_even);   // B stays in the cache
+  CHECK(work(32, 8192).is_even);  // and is read once here
+}
+
+TEST_CASE("factors follow how an operand reaches shared memory, not its address alone") {
+  auto const& row = row_named("tensor_core.f64.64x64x16");
+  auto const work = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return gpu::work_of(row, plain(m, n, k, dtype::f64));
+  };
+  // By vectors and at sectors; at vectors only; and all element by element, or copied, where one line ends within one.
+  CHECK(work(64, 64, 64).form_a != work(64, 64, 62).form_a);
+  CHECK(work(64, 64, 64).form_b != work(64, 62, 64).form_b);
+  CHECK(work(64, 64, 63).form_b != work(64, 64, 64).form_b);
+  CHECK(work(1024, 1023, 1024).copied > 0);
+  CHECK(work(1024, 1024, 1024).copied == 0);
+
+  CHECK_FALSE(work(64, 128, 64).overhang);
+  CHECK(work(60, 128, 64).overhang);
+  CHECK(work(60, 128, 64).filled_a == 60.0 / 64);
+  gpu::row_model model;
+  gpu::estimator const before(row, model);
+  model.sector_a = 1.5, model.overhang = 1.25;
+  gpu::estimator const after(row, model);
+  auto const ratio = [&](std::int64_t m, std::int64_t k) {
+    auto const p = plain(m, 4096, k, dtype::f64);
+    return after(p, multiprocessors) / before(p, multiprocessors);
+  };
+  CHECK(ratio(4096, 4096) == 1);
+  CHECK(ratio(4096, 4094) == doctest::Approx(1.5).epsilon(0.02));
+  CHECK(ratio(4090, 4096) == doctest::Approx(1.25).epsilon(0.02));
 }
 
 TEST_CASE("what is read element by element costs its factor, in the orientation that it is for") {
@@ -232,7 +301,7 @@ TEST_CASE("a file that does not fit is ignored, with the reason") {
   CHECK(gpu::read_tuning(f / ".", here).ignored == "cannot be read");
   std::ofstream(path) << "{ \"format\": 1,";
   CHECK(gpu::read_tuning(path, here).ignored.starts_with("not a tuning file: "));
-  CHECK(reason([](auto& j) { j["format"] = 1; }) == "of format 1; this library reads 4");
+  CHECK(reason([](auto& j) { j["format"] = 1; }) == "of format 1; this library reads 5");
   CHECK(reason([](auto& j) { j["device"] = "NVIDIA A100, compute capability 8.0"; }) ==
         "for NVIDIA A100, compute capability 8.0 with 132 multiprocessors; this is NVIDIA H200, compute capability 9.0 "
         "with 132");

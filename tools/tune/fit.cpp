@@ -16,7 +16,7 @@ namespace tandem::tune {
 namespace {
 
 struct sample {
-  problem p;
+  gpu::row_work work = {};
   double log_time = 0, weight = 1;
 };
 
@@ -78,7 +78,7 @@ struct subject {
     gpu::estimator const estimate(*row, model);
     double sum = 0, weight = 0;
     for (auto const& s : samples) {
-      sum += s.weight * robust(std::log(estimate(s.p, multiprocessors)) - s.log_time);
+      sum += s.weight * robust(std::log(estimate(s.work, multiprocessors)) - s.log_time);
       weight += s.weight;
     }
     // Numbers of which the times say nothing stay where they are.
@@ -134,7 +134,8 @@ class choice_loss {
     for (auto const& each : m.all) {
       auto const* const best = best_of(each);
       if (!is_fitted(each) || each.shape.p.dtype != type || best == nullptr) continue;
-      problems_.push_back(place(each.shape));
+      auto const p = place(each.shape);
+      auto& works = works_.emplace_back();
       auto& regrets = regrets_.emplace_back();
       for (auto const& s : subjects) {
         auto const* const t = find(each, gpu::row_name(*s.row));
@@ -142,6 +143,8 @@ class choice_loss {
         double const ratio =
             takes_it ? t->microseconds.value_or(most_regret * *best->microseconds) / *best->microseconds : 0;
         regrets.push_back(takes_it ? std::log(std::clamp(ratio, 1.0, most_regret)) : -1);
+        gpu::estimator const any_model(*s.row, {});
+        works.push_back(takes_it ? work{gpu::work_of(*s.row, p), std::log(any_model.handicap(p))} : work{});
       }
       estimates_.emplace_back(subjects.size(), 0.0);
     }
@@ -150,9 +153,10 @@ class choice_loss {
   /// ln of the row's costs, from now on.
   void set(std::size_t row, gpu::row_model const& model) {
     gpu::estimator const estimate(*(*subjects_)[row].row, model);
-    for (std::size_t i = 0; i < problems_.size(); ++i)
+    for (std::size_t i = 0; i < works_.size(); ++i)
       if (regrets_[i][row] >= 0)
-        estimates_[i][row] = std::log(estimate.cost(problems_[i], (*subjects_)[row].multiprocessors));
+        estimates_[i][row] =
+            std::log(estimate(works_[i][row].of_row, (*subjects_)[row].multiprocessors)) + works_[i][row].log_handicap;
   }
 
   /// The mean of ln(time of the pick / time of the best), where rows whose estimates are nearly alike are picked with
@@ -160,7 +164,7 @@ class choice_loss {
   double value() const {
     constexpr double alike = 0.03;
     double sum = 0;
-    for (std::size_t i = 0; i < problems_.size(); ++i) {
+    for (std::size_t i = 0; i < works_.size(); ++i) {
       double least = std::numeric_limits<double>::max();
       for (std::size_t r = 0; r < subjects_->size(); ++r)
         if (regrets_[i][r] >= 0) least = std::min(least, estimates_[i][r]);
@@ -173,13 +177,17 @@ class choice_loss {
       }
       sum += weights > 0 ? regret / weights : 0;
     }
-    return problems_.empty() ? 0 : sum / static_cast<double>(problems_.size());
+    return works_.empty() ? 0 : sum / static_cast<double>(works_.size());
   }
 
  private:
   static constexpr double most_regret = 2;  // a pick that is worse is wrong, however much
   std::vector<subject> const* subjects_;
-  std::vector<problem> problems_;
+  struct work {
+    gpu::row_work of_row = {};
+    double log_handicap = 0;
+  };
+  std::vector<std::vector<work>> works_;        // (problems, rows)
   std::vector<std::vector<double>> regrets_;    // (problems, rows); -1: does not take it
   std::vector<std::vector<double>> estimates_;  // (problems, rows)
 };
@@ -188,7 +196,7 @@ class choice_loss {
 /// other, which no row's own fit knows.
 void choose_better(measurements const& m, dtype type, std::vector<subject> const& subjects,
                    std::vector<gpu::row_model>& models) {
-  constexpr double own_fit = 0.03;  // how much a row's own error counts beside the choices
+  constexpr double own_fit = 0.1;  // how much a row's own error counts beside the choices
   choice_loss choice(m, type, subjects);
   for (std::size_t r = 0; r < subjects.size(); ++r) choice.set(r, models[r]);
   for (int pass = 0; pass < 8; ++pass)
@@ -218,8 +226,10 @@ std::vector<fitted_row> fit(measurements const& m, std::vector<gpu::gemm_row con
         auto const* const t = find(each, gpu::row_name(*row));
         if (!is_fitted(each) || best == nullptr || t == nullptr || !t->is_median()) continue;
         if (any_model.gives_way(each.shape.p)) continue;  // it would bend the model for what dispatch never asks it
-        s.samples.push_back(
-            {place(each.shape), std::log(*t->microseconds), weight_of(*t->microseconds / *best->microseconds)});
+        auto const p = place(each.shape);
+        double const known = any_model.goes_first(p) ? 0.02 : 1;  // by itself, whatever its estimate
+        s.samples.push_back({gpu::work_of(*row, p), std::log(*t->microseconds),
+                             known * weight_of(*t->microseconds / *best->microseconds)});
       }
       if (s.samples.size() < least_samples) continue;
       models.push_back(s.best());
@@ -232,7 +242,7 @@ std::vector<fitted_row> fit(measurements const& m, std::vector<gpu::gemm_row con
       gpu::estimator const estimate(*s.row, models[r]);
       for (auto const& each : s.samples)
         if (each.weight >= weight_of(2))
-          errors.push_back(std::abs(std::log(estimate(each.p, m.multiprocessors)) - each.log_time));
+          errors.push_back(std::abs(std::log(estimate(each.work, m.multiprocessors)) - each.log_time));
       all.push_back({gpu::row_name(*s.row), models[r], static_cast<int>(s.samples.size()), part_of(errors, 0.5),
                      part_of(errors, 0.9)});
     }
