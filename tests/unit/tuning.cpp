@@ -187,7 +187,7 @@ TEST_CASE("tiles whose operand would come from memory for each of them take the 
   CHECK(sliced.chunks == 2 * 103);
   CHECK(sliced.stretches == 2);
   CHECK(sliced.parts == (96 * 5 + 96) * 32 * 128 * 8);
-  CHECK(work(64, 256).is_even);   // B stays in the cache
+  CHECK(work(64, 512).is_even);   // B stays in the cache
   CHECK(work(32, 8192).is_even);  // and is read once here
 }
 
