@@ -22,6 +22,7 @@
 #include "tests/kernels/early.hpp"
 #include "tests/support.hpp"
 #include "tests/unit/gpu_device_problem.hpp"
+#include "tests/unit/gpu_free_memory.hpp"
 
 using namespace gpu_problems;
 namespace gpu = tandem::gpu;
@@ -206,12 +207,6 @@ class chain {
   std::deque<gpu::device_buffer> copies_;  // b, first, x, y
 };
 
-std::size_t free_memory() {
-  std::size_t free = 0, total = 0;
-  require(cudaMemGetInfo(&free, &total));
-  return free;
-}
-
 bool has_gpu() { return tandem::tests::has_backend(tandem::backend::gpu); }
 
 }  // namespace
@@ -358,10 +353,15 @@ TEST_CASE_TEMPLATE("in steady state no call takes memory from the device", T, fl
       gpu::synchronize(stream.get());
     };
     calls(static_cast<int>(2 * all.size()));
-    auto const steady = free_memory();
-    calls(100);
-    CHECK(free_memory() == steady);
+    CHECK(leaves_memory_alone([&] { calls(100); }));
   }
+}
+
+TEST_CASE("calls that take memory from the device are found out") {
+  if (!has_gpu()) return;
+  constexpr std::size_t taken = 16 << 20;
+  std::deque<gpu::device_buffer> kept;
+  CHECK_FALSE(leaves_memory_alone([&] { kept.emplace_back(taken); }));
 }
 
 TEST_CASE_TEMPLATE("host threads with streams of their own get the bits of single calls", T, float, double) {

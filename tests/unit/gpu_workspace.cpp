@@ -16,6 +16,7 @@
 #include "gpu/runtime/workspace.hpp"
 #include "tests/support.hpp"
 #include "tests/unit/gpu_device_problem.hpp"
+#include "tests/unit/gpu_free_memory.hpp"
 
 using gpu_problems::same_bits;
 using gpu_problems::shape;
@@ -39,12 +40,6 @@ std::vector<float> eager(tandem::kernel const& row, device_problem& problem) {
   row.run(problem.canonical(), {});
   gpu::synchronize();
   return problem.result();
-}
-
-std::size_t free_memory() {
-  std::size_t free = 0, total = 0;
-  REQUIRE(cudaMemGetInfo(&free, &total) == cudaSuccess);
-  return free;
 }
 
 }  // namespace
@@ -115,11 +110,12 @@ TEST_CASE("in steady state calls take no memory from the device, and trimming gi
   auto const& row = find(rows_with_workspaces[0]);
   device_problem problem(deep);
   eager(row, problem);
-  auto const steady = free_memory();
-  for (int i = 0; i < 100; ++i) eager(row, problem);
-  CHECK(free_memory() == steady);
+  CHECK(gpu_problems::leaves_memory_alone([&] {
+    for (int i = 0; i < 100; ++i) eager(row, problem);
+  }));
+  auto const steady = gpu_problems::free_memory();
   gpu::trim_workspaces();
-  CHECK(free_memory() > steady);
+  CHECK(gpu_problems::free_memory() > steady);
 }
 
 TEST_CASE("without memory for the workspace the error has its size, and C is as it was") {
