@@ -17,17 +17,23 @@ bool is_narrow(microkernel<T> const& kernel, operands<T> const& o) {
   return o.n <= 2 * kernel.lanes && o.m > o.n;
 }
 
+/// Whether B's rows are so near to a multiple of a page apart that, with C's, they meet in the few places of a set of L1.
+template <class T>
+bool meets_in_l1(operands<T> const& o) {
+  constexpr std::int64_t page = 4096, line = 64;
+  return o.k > 1 && (o.b_row * static_cast<std::int64_t>(sizeof(T)) + line) % page <= 2 * line;
+}
+
 /// The rows and columns of C in one thread. B's rows stay in L1; a transposed B is turned, piece by piece.
 template <class T>
 void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, span_of cols) {
   constexpr std::int64_t size = sizeof(T), line = 64 / size;
   constexpr std::int64_t panel = microkernel<T>::few_panel, most = microkernel<T>::most_terms, many_rows = 12;
   constexpr std::int64_t least = 4 * line;  // more than two vectors, which go down C's rows
-  bool const lies_in_lines =
-      (reinterpret_cast<std::uintptr_t>(o.b) | static_cast<std::uintptr_t>(o.k > 1 ? o.b_row * size : 0)) % 64 == 0;
   alignas(64) T packed_b[most * panel];
-  bool const packs = o.b_col != 1 || (rows.size() >= many_rows && !lies_in_lines);
-  auto const& functions = is_narrow(kernel, o) ? kernel.update_down : kernel.update_along;
+  bool const down = is_narrow(kernel, o);  // B is in registers
+  bool const packs = o.b_col != 1 || (!down && rows.size() >= many_rows && meets_in_l1(o));
+  auto const& functions = down ? kernel.update_down : kernel.update_along;
   std::int64_t const fits = host_caches().l1 / 3 / size / std::min(o.k, most) / line * line;
   std::int64_t const step = packs ? panel : std::max(fits, least);
   far_tile_work<T> w;

@@ -363,17 +363,20 @@ void multiply_several(microkernel<T> const& kernel, problem const& p, execution 
 }
 
 /// What is known at a glance of a small product: that it is one tile, or several by one thread (with B packed, if it is
-/// transposed), since none of the other ways takes so many terms, columns and rows.
-enum class glance { unclear, one_tile, tiles, packed_tiles };
+/// transposed), since none of the other ways takes so many terms, columns and rows; or that it is a few long rows of a
+/// few terms.
+enum class glance { unclear, one_tile, tiles, packed_tiles, few_terms };
 
 template <class T>
 [[gnu::always_inline]] inline glance glance_at(microkernel<T> const& kernel, std::int64_t m, std::int64_t n,
                                                std::int64_t k, bool trans_a, bool trans_b) {
   constexpr std::int64_t few_rows = 2, few_columns = 6, terms_a_row = 5;
+  constexpr std::int64_t uses_of_b = 11, near = 4096;  // too few to pack it, elements that stay in L1
   if (!trans_b && is_one_tile(kernel, m, n, k)) return glance::one_tile;
   auto const tiles = trans_b ? glance::packed_tiles : glance::tiles;
   if (trans_b && k >= terms_a_row * std::min(m, n)) return glance::unclear;
   if (m * n * k <= few_products && n <= long_edge) return tiles;
+  if (!trans_b && n > long_edge && k <= kernel.most_terms && m <= uses_of_b && n * k <= near) return glance::few_terms;
   if (trans_a || m <= few_rows || n <= few_columns || k <= kernel.most_terms) return glance::unclear;
   bool const is_alone = m * n * k * static_cast<std::int64_t>(sizeof(T)) < worth_a_thread;
   return is_alone && columns_left(kernel, m, n, k, 2) == 0 ? tiles : glance::unclear;
@@ -385,6 +388,7 @@ template <class T>
   if (known == glance::tiles) return multiply_tiles_in_place(kernel, w, m, n);
   if (known == glance::packed_tiles) return multiply_tiles_packed(kernel, w, m, n);
   w.cols = n;
+  if (known == glance::few_terms) return kernel.update_along[static_cast<std::size_t>(w.k - 1)]({w}, m);
   kernel.tile(source::in_place, kernel.width_of(n), m)(w);
 }
 
@@ -518,6 +522,8 @@ prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& given) {
   if (known == glance::tiles) return prepare(prepared_at_once<T, glance::tiles>{kernel, w, p.m, p.n}, is_column);
   if (known == glance::packed_tiles)
     return prepare(prepared_at_once<T, glance::packed_tiles>{kernel, w, p.m, p.n}, is_column);
+  if (known == glance::few_terms)
+    return prepare(prepared_at_once<T, glance::few_terms>{kernel, w, p.m, p.n}, is_column);
   return prepare(prepared_tiles<T>{kernel, p}, is_column);
 }
 

@@ -45,6 +45,23 @@ HWY_INLINE void update_rows(far_tile_work<T> const& w) {
     for (int p = 0; p < P; ++p) of_a[r][p] = hn::Set(d, w.a[r * w.a_row + p * w.a_col]);
   }
   std::int64_t j = 0;
+  // Of one row some vectors are read before the first is written: a load waits for a store to an address that differs
+  // by a multiple of 4096 bytes, as if it were the same.
+  if constexpr (R == 1 && !asks) {
+    constexpr int V = P <= 2 ? 4 : 2;
+    for (; j + V * N <= n; j += V * N) {
+      hn::Vec<D> results[V];
+      HWY_UNROLL(4)
+      for (int v = 0; v < V; ++v) {
+        HWY_UNROLL(8)
+        for (int p = 0; p < P; ++p) of_b[p] = hn::LoadU(d, b + p * b_row + j + v * N);
+        auto const old = E == ending::added ? hn::LoadU(d, c + j + v * N) : hn::Zero(d);
+        results[v] = updated<D, P, E>(of_a[0], of_b, alpha, beta, old);
+      }
+      HWY_UNROLL(4)
+      for (int v = 0; v < V; ++v) hn::StoreU(results[v], d, c + j + v * N);
+    }
+  }
   for (; j + N <= n; j += N) {
     HWY_UNROLL(8)
     for (int p = 0; p < P; ++p) {
