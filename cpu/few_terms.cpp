@@ -11,29 +11,15 @@
 namespace tandem::cpu {
 namespace {
 
-/// Whether vectors go down C's rows instead of along them.
-template <class T>
-bool is_narrow(microkernel<T> const& kernel, operands<T> const& o) {
-  return o.n <= 2 * kernel.lanes && o.m > o.n;
-}
-
-/// Whether B's rows are so near to a multiple of a page apart that, with C's, they meet in the few places of a set of L1.
-template <class T>
-bool meets_in_l1(operands<T> const& o) {
-  constexpr std::int64_t page = 4096, line = 64;
-  return o.k > 1 && (o.b_row * static_cast<std::int64_t>(sizeof(T)) + line) % page <= 2 * line;
-}
-
 /// The rows and columns of C in one thread. B's rows stay in L1; a transposed B is turned, piece by piece.
 template <class T>
 void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, span_of cols) {
   constexpr std::int64_t size = sizeof(T), line = 64 / size;
-  constexpr std::int64_t panel = microkernel<T>::few_panel, most = microkernel<T>::most_terms, many_rows = 12;
+  constexpr std::int64_t panel = microkernel<T>::few_panel, most = microkernel<T>::most_terms;
   constexpr std::int64_t least = 4 * line;  // more than two vectors, which go down C's rows
   alignas(64) T packed_b[most * panel];
-  bool const down = is_narrow(kernel, o);  // B is in registers
-  bool const packs = o.b_col != 1 || (!down && rows.size() >= many_rows && meets_in_l1(o));
-  auto const& functions = down ? kernel.update_down : kernel.update_along;
+  bool const packs = o.b_col != 1 || copies_rows_of_b(kernel, rows.size(), o.n, o.k, o.b_row);
+  auto const& functions = goes_down(kernel, o.m, o.n) ? kernel.update_down : kernel.update_along;
   std::int64_t const fits = host_caches().l1 / 3 / size / std::min(o.k, most) / line * line;
   std::int64_t const step = packs ? panel : std::max(fits, least);
   far_tile_work<T> w;
@@ -62,13 +48,11 @@ void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, sp
 
 template <class T>
 bool suits_few_terms(microkernel<T> const& kernel, operands<T> const& o) {
-  constexpr std::int64_t few = 4, few_of_a_column = 5;  // else dot products are faster
-  if (o.k > kernel.most_terms || (o.n == 1 && o.k > few_of_a_column)) return false;
-  // A few columns beside a transposed A are turned, if there are terms to pay for it.
-  if (is_narrow(kernel, o)) return o.k <= few || o.a_row != 1 || 2 * o.n > kernel.lanes;
+  if (!are_few_terms(kernel, o.m, o.n, o.k, o.a_row)) return false;
+  if (goes_down(kernel, o.m, o.n)) return true;
   // Beyond the caches C is stored past them, by tiles. With more than a few terms tiles are slower only if all is near,
   // or they had B turned for them.
-  constexpr std::int64_t size = sizeof(T);
+  constexpr std::int64_t size = sizeof(T), few = 4;
   auto const& caches = host_caches();
   if (o.k <= few || o.b_col != 1) return o.m * o.n * size <= caches.l3 / 2;
   return (o.m * o.n + o.k * o.n) * size <= caches.l2;
@@ -79,7 +63,7 @@ void multiply_few_terms(microkernel<T> const& kernel, operands<T> const& o, int 
   constexpr double worth_a_thread = 1e5;  // bytes of C
   constexpr std::int64_t few_rows = 16;
   // Of a narrow C a row takes as long as a line.
-  double const row = is_narrow(kernel, o) ? 64.0 : static_cast<double>(o.n) * sizeof(T);
+  double const row = goes_down(kernel, o.m, o.n) ? 64.0 : static_cast<double>(o.n) * sizeof(T);
   double const bytes = static_cast<double>(o.m) * row * (o.beta == 0 ? 1 : 2);
   auto const parts = std::clamp(static_cast<int>(std::min(bytes / worth_a_thread, 1024.0)), 1, threads);
   bool const by_rows = o.m >= few_rows * parts;

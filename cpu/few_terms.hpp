@@ -6,6 +6,38 @@
 
 namespace tandem::cpu {
 
+/// Whether vectors go down C's rows instead of along them, with B in registers.
+template <class T>
+bool goes_down(microkernel<T> const& kernel, std::int64_t m, std::int64_t n) {
+  return n <= 2 * kernel.lanes && m > n;
+}
+
+/// Whether B's rows are so near to a multiple of a page apart that, with C's, they meet in the few places of a set of
+/// L1.
+template <class T>
+bool meets_in_l1(std::int64_t k, std::int64_t b_row) {
+  constexpr std::int64_t page = 4096, line = 64;
+  return k > 1 && (b_row * static_cast<std::int64_t>(sizeof(T)) + line) % page <= 2 * line;
+}
+
+/// Whether there are so few terms, of operands that are near; `a_row` from a row of A to the next.
+template <class T>
+bool are_few_terms(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t a_row) {
+  constexpr std::int64_t few = 4, few_of_a_column = 5;  // else dot products are faster
+  if (k > kernel.most_terms || (n == 1 && k > few_of_a_column)) return false;
+  // A few columns beside a transposed A are turned, if there are terms to pay for it and they do not fill a vector.
+  bool const fill_a_vector = n >= 4 && (n & (n - 1)) == 0;
+  return !goes_down(kernel, m, n) || k <= few || a_row != 1 || 2 * n > kernel.lanes || fill_a_vector;
+}
+
+/// Whether a copy of B, whose rows lie together, would be worth its time.
+template <class T>
+bool copies_rows_of_b(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
+                      std::int64_t b_row) {
+  constexpr std::int64_t many_rows = 12;
+  return m >= many_rows && !goes_down(kernel, m, n) && meets_in_l1<T>(k, b_row);
+}
+
 /// Whether there are so few terms, and C does not go past the caches.
 template <class T>
 bool suits_few_terms(microkernel<T> const& kernel, operands<T> const& o);

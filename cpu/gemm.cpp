@@ -347,15 +347,23 @@ template <class T>
 
 constexpr std::int64_t few_products = 1024, long_edge = 128;  // of so few the tiles, unless C's rows are long
 
+/// Of few terms, whether C is large enough for one loop over it to begin sooner than tiles end. Tiles take longer if B
+/// is transposed, but then this loop has B turned as well.
+template <class T>
+bool is_worth_a_loop(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, bool turns_b) {
+  std::int64_t const many = turns_b ? 4096 : 1000;
+  return m >= long_edge || n >= long_edge || m * n >= many || (!turns_b && goes_down(kernel, m, n));
+}
+
 /// A small product that is not one tile. The other ways need some length before they are worth their beginning.
 template <class T>
 void multiply_several(microkernel<T> const& kernel, problem const& p, execution const& e) {
-  constexpr std::int64_t many = 4096, many_products = 2000;
+  constexpr std::int64_t many_products = 2000;
   if (is_dots_in_place(p)) return multiply_dots_in_place(kernel, p);
   operands<T> const o(p);
   int const threads = threads_of_small<T>(p, e);
-  bool const is_long = p.m >= long_edge || p.n >= long_edge || p.m * p.n >= many;
-  if ((is_long && suits_few_terms(kernel, o)) || streams_rows(o)) return multiply_few_terms(kernel, o, 1);
+  bool const is_worth = is_worth_a_loop(kernel, p.m, p.n, o.b_col != 1);
+  if ((is_worth && suits_few_terms(kernel, o)) || streams_rows(o)) return multiply_few_terms(kernel, o, 1);
   if (p.m * p.n * p.k >= many_products && suits_dots(kernel, o)) return multiply_dots(kernel, o, threads);
   if (suits_narrow(kernel, o)) return multiply_narrow(kernel, o, threads);
   if (threads > 1) return multiply_tiles_of_rows(kernel, p, threads);
@@ -363,20 +371,23 @@ void multiply_several(microkernel<T> const& kernel, problem const& p, execution 
 }
 
 /// What is known at a glance of a small product: that it is one tile, or several by one thread (with B packed, if it is
-/// transposed), since none of the other ways takes so many terms, columns and rows; or that it is a few long rows of a
-/// few terms.
+/// transposed), since none of the other ways takes so many terms, columns and rows; or that it is a few terms beside a
+/// B that stays in L1 as it lies.
 enum class glance { unclear, one_tile, tiles, packed_tiles, few_terms };
 
 template <class T>
 [[gnu::always_inline]] inline glance glance_at(microkernel<T> const& kernel, std::int64_t m, std::int64_t n,
-                                               std::int64_t k, bool trans_a, bool trans_b) {
+                                               std::int64_t k, bool trans_a, bool trans_b, std::int64_t lda,
+                                               std::int64_t ldb) {
   constexpr std::int64_t few_rows = 2, few_columns = 6, terms_a_row = 5;
-  constexpr std::int64_t uses_of_b = 11, near = 4096;  // too few to pack it, elements that stay in L1
+  constexpr std::int64_t near = 4096;  // elements that stay in L1
   if (!trans_b && is_one_tile(kernel, m, n, k)) return glance::one_tile;
   auto const tiles = trans_b ? glance::packed_tiles : glance::tiles;
   if (trans_b && k >= terms_a_row * std::min(m, n)) return glance::unclear;
   if (m * n * k <= few_products && n <= long_edge) return tiles;
-  if (!trans_b && n > long_edge && k <= kernel.most_terms && m <= uses_of_b && n * k <= near) return glance::few_terms;
+  if (!trans_b && n * k <= near && is_worth_a_loop(kernel, m, n, false) &&
+      are_few_terms(kernel, m, n, k, trans_a ? 1 : lda) && !copies_rows_of_b(kernel, m, n, k, ldb))
+    return glance::few_terms;
   if (trans_a || m <= few_rows || n <= few_columns || k <= kernel.most_terms) return glance::unclear;
   bool const is_alone = m * n * k * static_cast<std::int64_t>(sizeof(T)) < worth_a_thread;
   return is_alone && columns_left(kernel, m, n, k, 2) == 0 ? tiles : glance::unclear;
@@ -388,14 +399,17 @@ template <class T>
   if (known == glance::tiles) return multiply_tiles_in_place(kernel, w, m, n);
   if (known == glance::packed_tiles) return multiply_tiles_packed(kernel, w, m, n);
   w.cols = n;
-  if (known == glance::few_terms) return kernel.update_along[static_cast<std::size_t>(w.k - 1)]({w}, m);
+  if (known == glance::few_terms) {
+    auto const& functions = goes_down(kernel, m, n) ? kernel.update_down : kernel.update_along;
+    return functions[static_cast<std::size_t>(w.k - 1)]({w}, m);
+  }
   kernel.tile(source::in_place, kernel.width_of(n), m)(w);
 }
 
 template <class T>
 void multiply_small(microkernel<T> const& kernel, problem const& p, execution const& e) {
   bool const packs = !has_rows_of_b(p);
-  auto const known = glance_at(kernel, p.m, p.n, p.k, p.trans_a, packs);
+  auto const known = glance_at(kernel, p.m, p.n, p.k, p.trans_a, packs, p.lda, p.ldb);
   if (known == glance::unclear) return multiply_several(kernel, p, e);
   auto w = tile_in_place<T>(p);
   if (packs) w.b_row = p.ldb;
@@ -446,7 +460,7 @@ bool multiply_tiny(void const* state, matrix_view<T const> const& a, matrix_view
   bool const trans_a = a.layout() == layout::col_major, trans_b = b.layout() == layout::col_major;
   if (is_row_turned(m, n, c.ld(), trans_a, a.ld()) || !is_small(m, n, k)) return false;
   bool const packs = trans_b && !has_rows_of_transposed_b(n, k, b.ld());
-  auto const known = glance_at(kernel, m, n, k, trans_a, packs);
+  auto const known = glance_at(kernel, m, n, k, trans_a, packs, a.ld(), b.ld());
   if (known == glance::unclear) return false;
   tile_work<T> w;
   w.k = k;
@@ -517,7 +531,7 @@ prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& given) {
   auto w = tile_in_place<T>(p);
   bool const packs = !has_rows_of_b(p);
   if (packs) w.b_row = p.ldb;
-  auto const known = glance_at(kernel, p.m, p.n, p.k, p.trans_a, packs);
+  auto const known = glance_at(kernel, p.m, p.n, p.k, p.trans_a, packs, p.lda, p.ldb);
   if (known == glance::one_tile) return prepare(prepared_at_once<T, glance::one_tile>{kernel, w, p.m, p.n}, is_column);
   if (known == glance::tiles) return prepare(prepared_at_once<T, glance::tiles>{kernel, w, p.m, p.n}, is_column);
   if (known == glance::packed_tiles)
