@@ -371,22 +371,24 @@ void multiply_several(microkernel<T> const& kernel, problem const& p, execution 
 }
 
 /// What is known at a glance of a small product: that it is one tile, or several by one thread (with B packed, if it is
-/// transposed), since none of the other ways takes so many terms, columns and rows; or that it is a few terms beside a
-/// B that stays in L1 as it lies.
-enum class glance { unclear, one_tile, tiles, packed_tiles, few_terms };
+/// transposed), since none of the other ways takes so many terms, columns and rows; that it is a few terms beside a B
+/// that stays in L1 as it lies; or a column of dot products.
+enum class glance { unclear, one_tile, tiles, packed_tiles, few_terms, column };
 
 template <class T>
 [[gnu::always_inline]] inline glance glance_at(microkernel<T> const& kernel, std::int64_t m, std::int64_t n,
                                                std::int64_t k, bool trans_a, bool trans_b, std::int64_t lda,
-                                               std::int64_t ldb) {
+                                               std::int64_t b_row) {
   constexpr std::int64_t few_rows = 2, few_columns = 6, terms_a_row = 5;
   constexpr std::int64_t near = 4096;  // elements that stay in L1
+  constexpr std::int64_t few_elements = 256, few_of_a_row = 5;  // whose sums end as soon in tiles
+  if (n == 1 && b_row == 1 && !trans_a && m * k >= few_elements && k > few_of_a_row) return glance::column;
   if (!trans_b && is_one_tile(kernel, m, n, k)) return glance::one_tile;
   auto const tiles = trans_b ? glance::packed_tiles : glance::tiles;
   if (trans_b && k >= terms_a_row * std::min(m, n)) return glance::unclear;
   if (m * n * k <= few_products && n <= long_edge) return tiles;
   if (!trans_b && n * k <= near && is_worth_a_loop(kernel, m, n, false) &&
-      are_few_terms(kernel, m, n, k, trans_a ? 1 : lda) && !copies_rows_of_b(kernel, m, n, k, ldb))
+      are_few_terms(kernel, m, n, k, trans_a ? 1 : lda) && !copies_rows_of_b(kernel, m, n, k, b_row))
     return glance::few_terms;
   if (trans_a || m <= few_rows || n <= few_columns || k <= kernel.most_terms) return glance::unclear;
   bool const is_alone = m * n * k * static_cast<std::int64_t>(sizeof(T)) < worth_a_thread;
@@ -403,16 +405,24 @@ template <class T>
     auto const& functions = goes_down(kernel, m, n) ? kernel.update_down : kernel.update_along;
     return functions[static_cast<std::size_t>(w.k - 1)]({w}, m);
   }
+  if (known == glance::column) {
+    dot_work<T> d;
+    d.k = w.k;
+    d.a = w.a, d.a_row = w.a_row, d.b = w.b;
+    d.alpha = w.alpha, d.beta = w.beta;
+    d.c = w.c, d.c_row = w.ldc;
+    return kernel.dots(d, m, 1);
+  }
   kernel.tile(source::in_place, kernel.width_of(n), m)(w);
 }
 
 template <class T>
 void multiply_small(microkernel<T> const& kernel, problem const& p, execution const& e) {
   bool const packs = !has_rows_of_b(p);
-  auto const known = glance_at(kernel, p.m, p.n, p.k, p.trans_a, packs, p.lda, p.ldb);
-  if (known == glance::unclear) return multiply_several(kernel, p, e);
   auto w = tile_in_place<T>(p);
   if (packs) w.b_row = p.ldb;
+  auto const known = glance_at(kernel, p.m, p.n, p.k, p.trans_a, packs, p.lda, w.b_row);
+  if (known == glance::unclear) return multiply_several(kernel, p, e);
   multiply_at_once(kernel, known, w, p.m, p.n);
 }
 
@@ -460,12 +470,13 @@ bool multiply_tiny(void const* state, matrix_view<T const> const& a, matrix_view
   bool const trans_a = a.layout() == layout::col_major, trans_b = b.layout() == layout::col_major;
   if (is_row_turned(m, n, c.ld(), trans_a, a.ld()) || !is_small(m, n, k)) return false;
   bool const packs = trans_b && !has_rows_of_transposed_b(n, k, b.ld());
-  auto const known = glance_at(kernel, m, n, k, trans_a, packs, a.ld(), b.ld());
+  std::int64_t const b_row = packs || !trans_b ? b.ld() : 1;
+  auto const known = glance_at(kernel, m, n, k, trans_a, packs, a.ld(), b_row);
   if (known == glance::unclear) return false;
   tile_work<T> w;
   w.k = k;
   w.a = a.data(), w.a_row = trans_a ? 1 : a.ld(), w.a_col = trans_a ? a.ld() : 1;
-  w.b = b.data(), w.b_row = packs || !trans_b ? b.ld() : 1;
+  w.b = b.data(), w.b_row = b_row;
   w.alpha = alpha, w.beta = beta;
   w.c = c.data(), w.ldc = c.ld();
   multiply_at_once(kernel, known, w, m, n);
@@ -531,13 +542,14 @@ prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& given) {
   auto w = tile_in_place<T>(p);
   bool const packs = !has_rows_of_b(p);
   if (packs) w.b_row = p.ldb;
-  auto const known = glance_at(kernel, p.m, p.n, p.k, p.trans_a, packs, p.lda, p.ldb);
+  auto const known = glance_at(kernel, p.m, p.n, p.k, p.trans_a, packs, p.lda, w.b_row);
   if (known == glance::one_tile) return prepare(prepared_at_once<T, glance::one_tile>{kernel, w, p.m, p.n}, is_column);
   if (known == glance::tiles) return prepare(prepared_at_once<T, glance::tiles>{kernel, w, p.m, p.n}, is_column);
   if (known == glance::packed_tiles)
     return prepare(prepared_at_once<T, glance::packed_tiles>{kernel, w, p.m, p.n}, is_column);
   if (known == glance::few_terms)
     return prepare(prepared_at_once<T, glance::few_terms>{kernel, w, p.m, p.n}, is_column);
+  if (known == glance::column) return prepare(prepared_at_once<T, glance::column>{kernel, w, p.m, p.n}, is_column);
   return prepare(prepared_tiles<T>{kernel, p}, is_column);
 }
 
