@@ -159,6 +159,33 @@ HWY_INLINE void stream(tile_work<T> const& w, hn::Vec<D> const (&values)[R][V]) 
   }
 }
 
+// The end of a tile.
+template <class T, class D, int R, int V>
+HWY_INLINE void write(tile_work<T> const& w, hn::Vec<D> (&acc)[R][V], first_lanes<D> const& last) {
+  D const d;
+  constexpr int N = static_cast<int>(hn::MaxLanes(D()));
+  bool const whole = last.count == N;
+  if (!whole && !has_masks) {
+    HWY_ALIGN T sums[R * V * N];
+    HWY_UNROLL(16)
+    for (int r = 0; r < R; ++r) {
+      HWY_UNROLL(4)
+      for (int v = 0; v < V; ++v) hn::Store(acc[r][v], d, sums + (r * V + v) * N);
+    }
+    return finish<T, D>(w, sums, R, V);
+  }
+  if (w.streaming) {
+    settle<T, D, R, V>(w, acc, first_lanes<D>(N));
+    stream<T, D, R, V>(w, acc);
+  } else if (whole) {
+    settle<T, D, R, V>(w, acc, first_lanes<D>(N));
+    store<T, D, R, V>(w, acc, first_lanes<D>(N));
+  } else {
+    settle<T, D, R, V>(w, acc, last);
+    store<T, D, R, V>(w, acc, last);
+  }
+}
+
 // One step of k: the outer product of a column of A and a row of B.
 template <class T, class D, int R, int V>
 HWY_INLINE void add_product(column<T, R> const& a, hn::Vec<D> const (&b_row)[V], hn::Vec<D> (&acc)[R][V]) {
@@ -247,7 +274,6 @@ HWY_NOINLINE void tile(tile_work<T> const& w) {
   using vec = hn::Vec<D>;
   column<T, R> const a(w.a, w.a_row, w.a_col);
   first_lanes<D> const last(static_cast<std::size_t>(w.cols - (V - 1) * N));  // columns of the last vector
-  bool const whole = last.count == N;
 
   vec acc[R][V];  // (rows, vectors)
   HWY_UNROLL(16)
@@ -269,25 +295,51 @@ HWY_NOINLINE void tile(tile_work<T> const& w) {
       add_products_in_place<T, D, R, V, asked::only_c>(far, a, last, acc);
   }
 
-  if (!whole && !has_masks) {
-    HWY_ALIGN T sums[R * V * N];
-    HWY_UNROLL(16)
+  write<T, D, R, V>(w, acc, last);
+}
+
+// The same for so few sums that each multiply-add would wait for the one before: G steps of k at a time have sums of
+// their own, which are added up at the end.
+template <class T, class D, int R, int V>
+HWY_NOINLINE void deep_tile(tile_work<T> const& w) {
+  D const d;
+  constexpr int N = static_cast<int>(hn::MaxLanes(D())), G = R * V <= 2 ? 4 : 2;
+  column<T, R> a(w.a, w.a_row, w.a_col);
+  first_lanes<D> const last(static_cast<std::size_t>(w.cols - (V - 1) * N));
+  bool const whole = last.count == N;
+  T const* HWY_RESTRICT b = w.b;
+  hn::Vec<D> acc[G][R][V];  // (groups, rows, vectors)
+  HWY_UNROLL(4)
+  for (int g = 0; g < G; ++g) {
+    HWY_UNROLL(4)
     for (int r = 0; r < R; ++r) {
       HWY_UNROLL(4)
-      for (int v = 0; v < V; ++v) hn::Store(acc[r][v], d, sums + (r * V + v) * N);
+      for (int v = 0; v < V; ++v) acc[g][r][v] = hn::Zero(d);
     }
-    return finish<T, D>(w, sums, R, V);
   }
-  if (w.streaming) {
-    settle<T, D, R, V>(w, acc, first_lanes<D>(N));
-    stream<T, D, R, V>(w, acc);
-  } else if (whole) {
-    settle<T, D, R, V>(w, acc, first_lanes<D>(N));
-    store<T, D, R, V>(w, acc, first_lanes<D>(N));
-  } else {
-    settle<T, D, R, V>(w, acc, last);
-    store<T, D, R, V>(w, acc, last);
+  auto const step = [&](hn::Vec<D>(&sums)[R][V]) HWY_ATTR {
+    hn::Vec<D> b_row[V];
+    HWY_UNROLL(4)
+    for (int v = 0; v < V; ++v)
+      b_row[v] = v < V - 1 || (whole && !has_mask_registers) ? hn::LoadU(d, b + v * N) : last.load(b + v * N);
+    add_product<T, D, R, V>(a, b_row, sums);
+    a.advance(), b += w.b_row;
+  };
+  std::int64_t p = w.k;
+  for (; p >= G; p -= G) {
+    HWY_UNROLL(4)
+    for (int g = 0; g < G; ++g) step(acc[g]);
   }
+  for (; p > 0; --p) step(acc[0]);
+  HWY_UNROLL(4)
+  for (int g = 1; g < G; ++g) {
+    HWY_UNROLL(4)
+    for (int r = 0; r < R; ++r) {
+      HWY_UNROLL(4)
+      for (int v = 0; v < V; ++v) acc[0][r][v] = hn::Add(acc[0][r][v], acc[g][r][v]);
+    }
+  }
+  write<T, D, R, V>(w, acc[0], last);
 }
 
 template <class T>
@@ -477,6 +529,14 @@ constexpr void fill(microkernel<T>& k, int width) {
   }
 }
 
+template <class T, class D, int V, int R = microkernel<T>::most_deep / V>
+constexpr void fill_deep(microkernel<T>& k, int width) {
+  if constexpr (R > 0) {
+    k.deep_tiles[width][R - 1] = deep_tile<T, D, R, V>;
+    fill_deep<T, D, V, R - 1>(k, width);
+  }
+}
+
 template <class T, int R>
 constexpr void fill_pack_a(microkernel<T>& k) {
   if constexpr (R > 0) {
@@ -493,7 +553,14 @@ constexpr microkernel<T> make_microkernel() {
   microkernel<T> k;
   k.mr = mr, k.nr = nr, k.lanes = N;
   // Only where half a vector costs half of one: AVX-512 on processors of 256-bit units.
-  if constexpr (N * sizeof(T) == 64) fill<T, hn::CappedTag<T, N / 2>, mr, 1>(k, 0);
+  if constexpr (N * sizeof(T) == 64) {
+    fill<T, hn::CappedTag<T, N / 2>, mr, 1>(k, 0);
+    fill_deep<T, hn::CappedTag<T, N / 2>, 1>(k, 0);
+  }
+  fill_deep<T, full, 1>(k, 1);
+  fill_deep<T, full, 2>(k, 2);
+  fill_deep<T, full, 3>(k, 3);
+  fill_deep<T, full, 4>(k, 4);
   fill<T, full, most_rows(registers, 1, 16), 1>(k, 1);
   fill<T, full, most_rows(registers, 2, mr), 2>(k, 2);
   fill<T, full, most_rows(registers, 3, mr), 3>(k, 3);

@@ -85,7 +85,10 @@ struct microkernel {
   bool half_costs_half = false;       ///< half a vector takes half the time of one
   using near_and_far = std::array<tile_function<T>, 2>;                               // the second asks for what is far
   std::array<std::array<std::array<near_and_far, most_rows>, widths>, 2> tiles = {};  // (source, width, rows - 1)
-  std::array<pack_contiguous_function<T>, most_rows> pack_a = {};                     ///< by rows - 1
+  /// By width and rows - 1: tiles on B where it lies, of so few vectors that they would wait for their own sums.
+  static constexpr int most_deep = 4;
+  std::array<std::array<tile_function<T>, most_deep>, widths> deep_tiles = {};
+  std::array<pack_contiguous_function<T>, most_rows> pack_a = {};  ///< by rows - 1
   std::array<pack_function<T>, widths> pack_b = {};
   /// c[i] = fma(alpha, sums[i], beta * c[i]), as a tile would have written it.
   void (*combine)(std::int64_t n, T alpha, T const* sums, T beta, T* c) = nullptr;
@@ -117,6 +120,11 @@ struct microkernel {
   bool ends_in_half(std::int64_t cols) const {
     std::int64_t const rest = cols & (lanes - 1);  // lanes are a power of two
     return half_costs_half && cols > lanes && rest > 0 && 2 * rest <= lanes;
+  }
+  /// Null: there is none.
+  tile_function<T> deep_tile(std::int64_t tile_rows, std::int64_t cols) const {
+    if (tile_rows > most_deep || cols > 4 * lanes) return nullptr;
+    return deep_tiles[static_cast<std::size_t>(width_of(cols))][static_cast<std::size_t>(tile_rows - 1)];
   }
   std::int64_t elements(int width) const { return width == 0 ? lanes / 2 : width * lanes; }
   tile_function<T> tile(source b, int width, std::int64_t tile_rows, bool asks = false) const {

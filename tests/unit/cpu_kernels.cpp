@@ -269,6 +269,34 @@ TEST_CASE("one or two columns behind the last whole vector, which are dot produc
   });
 }
 
+TEST_CASE("one tile of few and long sums, whose steps of k are summed apart") {
+  for_each_gemm([](tandem::kernel const& row) {
+    for (std::int64_t m = 1; m <= 5; ++m)
+      for (std::int64_t n : {1, 2, 4, 7, 8, 9, 15, 16, 17, 25, 31, 32, 33, 49, 64, 65})
+        for (std::int64_t k : {32, 33, 35, 130, 211})
+          for (bool trans_a : {false, true}) {
+            INFO(m, "x", n, "x", k, " ", trans_a);
+            CHECK(errors(row, {m, n, k}, {.trans_a = trans_a, .gap = m % 2}) == 0);
+            CHECK(errors(row, {m, n, k},
+                         {.trans_a = trans_a, .alpha = -1.25, .beta = 0.5, .gap = 2, .integers = false}) == 0);
+          }
+  });
+}
+
+TEST_CASE("a small column, whose dot products begin at once") {
+  for_each_gemm([](tandem::kernel const& row) {
+    for (std::int64_t m : {2, 3, 5, 17, 48, 120})
+      for (std::int64_t k : {6, 7, 16, 23, 34, 127, 128})
+        for (bool trans_b : {false, true})
+          for (std::int64_t gap : {0, 2}) {
+            INFO(m, "x1x", k, " ", trans_b, gap);
+            CHECK(errors(row, {m, 1, k}, {.trans_b = trans_b, .gap = gap}) == 0);
+            CHECK(errors(row, {m, 1, k},
+                         {.trans_b = trans_b, .alpha = -1.25, .beta = 0.5, .gap = gap, .integers = false}) == 0);
+          }
+  });
+}
+
 TEST_CASE("a small C of many terms beside a transposed A") {
   for_each_gemm([](tandem::kernel const& row) {
     for (shape const& s : {shape{15, 128, 700}, {32, 32, 5000}, {33, 33, 5003}, {64, 20, 1025}, {128, 70, 641}})
