@@ -228,13 +228,22 @@ HWY_INLINE void add_products_packed(tile_work<T> const& w, column<T, R> a, hn::V
 // What the steps of k ask for ahead of time, beside C.
 enum class asked { nothing, only_c, b, a_and_b };
 
+// A row of B where it lies, of whose last vector the tile may have a part.
+template <class T, class D, int V>
+HWY_INLINE void load_row(T const* HWY_RESTRICT b, first_lanes<D> const& last, hn::Vec<D> (&b_row)[V]) {
+  D const d;
+  constexpr int N = static_cast<int>(hn::MaxLanes(D()));
+  bool const whole = last.count == N;
+  HWY_UNROLL(4)
+  for (int v = 0; v < V; ++v)
+    b_row[v] = v < V - 1 || (whole && !has_mask_registers) ? hn::LoadU(d, b + v * N) : last.load(b + v * N);
+}
+
 // All steps of k on B where it lies.
 template <class T, class D, int R, int V, asked ahead, class Work>
 HWY_INLINE void add_products_in_place(Work const& w, column<T, R> a, first_lanes<D> const& last,
                                       hn::Vec<D> (&acc)[R][V]) {
-  D const d;
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
-  bool const whole = last.count == N;
   T const* HWY_RESTRICT b = w.b;
   [[maybe_unused]] std::int64_t b_ahead = 0, a_ahead = 0;
   if constexpr (ahead != asked::nothing)
@@ -245,12 +254,12 @@ HWY_INLINE void add_products_in_place(Work const& w, column<T, R> a, first_lanes
         __builtin_prefetch(a.base[0] + a_ahead);
         __builtin_prefetch(a.base[0] + a_ahead + (R - 1) * sizeof(T));
       }
-      hn::Vec<D> b_row[V];
-      HWY_UNROLL(4)
-      for (int v = 0; v < V; ++v) {
-        if constexpr (ahead >= asked::b) __builtin_prefetch(b + b_ahead + v * N, 0, 2);
-        b_row[v] = v < V - 1 || (whole && !has_mask_registers) ? hn::LoadU(d, b + v * N) : last.load(b + v * N);
+      if constexpr (ahead >= asked::b) {
+        HWY_UNROLL(4)
+        for (int v = 0; v < V; ++v) __builtin_prefetch(b + b_ahead + v * N, 0, 2);
       }
+      hn::Vec<D> b_row[V];
+      load_row<T, D, V>(b, last, b_row);
       add_product<T, D, R, V>(a, b_row, acc);
     }
   };
@@ -306,7 +315,6 @@ HWY_NOINLINE void deep_tile(tile_work<T> const& w) {
   constexpr int N = static_cast<int>(hn::MaxLanes(D())), G = R * V <= 2 ? 4 : 2;
   column<T, R> a(w.a, w.a_row, w.a_col);
   first_lanes<D> const last(static_cast<std::size_t>(w.cols - (V - 1) * N));
-  bool const whole = last.count == N;
   T const* HWY_RESTRICT b = w.b;
   hn::Vec<D> acc[G][R][V];  // (groups, rows, vectors)
   HWY_UNROLL(4)
@@ -319,9 +327,7 @@ HWY_NOINLINE void deep_tile(tile_work<T> const& w) {
   }
   auto const step = [&](hn::Vec<D>(&sums)[R][V]) HWY_ATTR {
     hn::Vec<D> b_row[V];
-    HWY_UNROLL(4)
-    for (int v = 0; v < V; ++v)
-      b_row[v] = v < V - 1 || (whole && !has_mask_registers) ? hn::LoadU(d, b + v * N) : last.load(b + v * N);
+    load_row<T, D, V>(b, last, b_row);
     add_product<T, D, R, V>(a, b_row, sums);
     a.advance(), b += w.b_row;
   };
