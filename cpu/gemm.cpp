@@ -372,15 +372,27 @@ void multiply_several(microkernel<T> const& kernel, problem const& p, execution 
 
 /// What is known at a glance of a small product: that it is one tile, or several by one thread (with B packed, if it is
 /// transposed), since none of the other ways takes so many terms, columns and rows; that it is a few terms beside a B
-/// that stays in L1 as it lies; a column of dot products; or one tile of long sums.
-enum class glance { unclear, one_tile, tiles, packed_tiles, few_terms, column, deep_tile };
+/// that stays in L1 as it lies; a column of dot products; or a few rows of long sums.
+enum class glance { unclear, one_tile, tiles, packed_tiles, few_terms, column, deep_tiles };
 
-/// Whether C is one tile of so few vectors, and k so long, that each sum would wait for itself; of operands near enough
-/// for one thread.
+/// Whether C has so few rows, and k is so long, that tiles whose steps of k are summed apart are faster: where C is one
+/// tile each of its sums would wait for itself; where it is several, B has to be near, since each reads a part of its
+/// rows.
 template <class T>
 bool is_deep(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
-  constexpr std::int64_t least = 32, near = 1 << 16;
-  return k >= least && (m + n) * k <= near && kernel.deep_tile(m, n) != nullptr;
+  constexpr std::int64_t least = 32, near = 1 << 16, near_bytes = 128 << 10;
+  if (k < least || m > kernel.most_deep || (m + n) * k > near) return false;
+  if (n <= 4 * kernel.lanes) return kernel.deep_tile(m, n) != nullptr;
+  return n * k * static_cast<std::int64_t>(sizeof(T)) <= near_bytes;
+}
+
+template <class T>
+void multiply_deep(microkernel<T> const& kernel, tile_work<T>& w, std::int64_t m, std::int64_t n) {
+  column_tiles<T> const columns(kernel, n, kernel.most_deep / m);
+  for (std::int64_t i = 0, j = 0; j < n; j += w.cols, w.b += w.cols, w.c += w.cols, ++i) {
+    w.cols = columns.size(i, j);
+    kernel.deep_tile(m, w.cols)(w);
+  }
 }
 
 template <class T>
@@ -391,7 +403,7 @@ template <class T>
   constexpr std::int64_t near = 4096;                           // elements that stay in L1
   constexpr std::int64_t few_elements = 256, few_of_a_row = 5;  // whose sums end as soon in tiles
   if (n == 1 && b_row == 1 && !trans_a && m * k >= few_elements && k > few_of_a_row) return glance::column;
-  if (!trans_b && is_deep(kernel, m, n, k)) return glance::deep_tile;
+  if (!trans_b && is_deep(kernel, m, n, k)) return glance::deep_tiles;
   if (!trans_b && is_one_tile(kernel, m, n, k)) return glance::one_tile;
   auto const tiles = trans_b ? glance::packed_tiles : glance::tiles;
   if (trans_b && k >= terms_a_row * std::min(m, n)) return glance::unclear;
@@ -409,8 +421,8 @@ template <class T>
                                                     std::int64_t m, std::int64_t n) {
   if (known == glance::tiles) return multiply_tiles_in_place(kernel, w, m, n);
   if (known == glance::packed_tiles) return multiply_tiles_packed(kernel, w, m, n);
+  if (known == glance::deep_tiles) return multiply_deep(kernel, w, m, n);
   w.cols = n;
-  if (known == glance::deep_tile) return kernel.deep_tile(m, n)(w);
   if (known == glance::few_terms) {
     auto const& functions = goes_down(kernel, m, n) ? kernel.update_down : kernel.update_along;
     return functions[static_cast<std::size_t>(w.k - 1)]({w}, m);
@@ -447,7 +459,7 @@ template <class T>
   if (is_open && suits_narrow(kernel, o)) return multiply_narrow(kernel, o, threads);
   if (is_open && o.b_col == 1 && is_deep(kernel, o.m, o.n, o.k)) {
     auto w = tile_in_place<T>(p);
-    return multiply_at_once(kernel, glance::deep_tile, w, p.m, p.n);
+    return multiply_deep(kernel, w, p.m, p.n);
   }
   product<T>(kernel, o, tiling_of(kernel, way, o), e)();
 }
@@ -563,8 +575,8 @@ prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& given) {
     return prepare(prepared_at_once<T, glance::packed_tiles>{kernel, w, p.m, p.n}, is_column);
   if (known == glance::few_terms)
     return prepare(prepared_at_once<T, glance::few_terms>{kernel, w, p.m, p.n}, is_column);
-  if (known == glance::deep_tile)
-    return prepare(prepared_at_once<T, glance::deep_tile>{kernel, w, p.m, p.n}, is_column);
+  if (known == glance::deep_tiles)
+    return prepare(prepared_at_once<T, glance::deep_tiles>{kernel, w, p.m, p.n}, is_column);
   if (known == glance::column) return prepare(prepared_at_once<T, glance::column>{kernel, w, p.m, p.n}, is_column);
   return prepare(prepared_tiles<T>{kernel, p}, is_column);
 }

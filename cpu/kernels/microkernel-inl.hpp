@@ -307,12 +307,12 @@ HWY_NOINLINE void tile(tile_work<T> const& w) {
   write<T, D, R, V>(w, acc, last);
 }
 
-// The same for so few sums that each multiply-add would wait for the one before: G steps of k at a time have sums of
+// The same for so few sums that each multiply-add would wait for the one before: some steps of k at a time have sums of
 // their own, which are added up at the end.
 template <class T, class D, int R, int V>
 HWY_NOINLINE void deep_tile(tile_work<T> const& w) {
   D const d;
-  constexpr int N = static_cast<int>(hn::MaxLanes(D())), G = R * V <= 2 ? 4 : 2;
+  constexpr int N = static_cast<int>(hn::MaxLanes(D())), G = 4;
   column<T, R> a(w.a, w.a_row, w.a_col);
   first_lanes<D> const last(static_cast<std::size_t>(w.cols - (V - 1) * N));
   T const* HWY_RESTRICT b = w.b;
@@ -535,11 +535,12 @@ constexpr void fill(microkernel<T>& k, int width) {
   }
 }
 
-template <class T, class D, int V, int R = microkernel<T>::most_deep / V>
+// R rows and fewer.
+template <class T, class D, int R, int V>
 constexpr void fill_deep(microkernel<T>& k, int width) {
   if constexpr (R > 0) {
     k.deep_tiles[width][R - 1] = deep_tile<T, D, R, V>;
-    fill_deep<T, D, V, R - 1>(k, width);
+    fill_deep<T, D, R - 1, V>(k, width);
   }
 }
 
@@ -558,15 +559,17 @@ constexpr microkernel<T> make_microkernel() {
   using full = hn::ScalableTag<T>;
   microkernel<T> k;
   k.mr = mr, k.nr = nr, k.lanes = N;
+  constexpr int deep = registers / 8;  // four sums of each, and a row of B beside them
+  k.most_deep = deep;
   // Only where half a vector costs half of one: AVX-512 on processors of 256-bit units.
   if constexpr (N * sizeof(T) == 64) {
     fill<T, hn::CappedTag<T, N / 2>, mr, 1>(k, 0);
-    fill_deep<T, hn::CappedTag<T, N / 2>, 1>(k, 0);
+    fill_deep<T, hn::CappedTag<T, N / 2>, deep, 1>(k, 0);
   }
-  fill_deep<T, full, 1>(k, 1);
-  fill_deep<T, full, 2>(k, 2);
-  fill_deep<T, full, 3>(k, 3);
-  fill_deep<T, full, 4>(k, 4);
+  fill_deep<T, full, deep / 1, 1>(k, 1);
+  fill_deep<T, full, deep / 2, 2>(k, 2);
+  fill_deep<T, full, deep / 3, 3>(k, 3);
+  fill_deep<T, full, deep / 4, 4>(k, 4);
   fill<T, full, most_rows(registers, 1, 16), 1>(k, 1);
   fill<T, full, most_rows(registers, 2, mr), 2>(k, 2);
   fill<T, full, most_rows(registers, 3, mr), 3>(k, 3);

@@ -85,9 +85,10 @@ struct microkernel {
   bool half_costs_half = false;       ///< half a vector takes half the time of one
   using near_and_far = std::array<tile_function<T>, 2>;                               // the second asks for what is far
   std::array<std::array<std::array<near_and_far, most_rows>, widths>, 2> tiles = {};  // (source, width, rows - 1)
-  /// By width and rows - 1: tiles on B where it lies, of so few vectors that they would wait for their own sums.
-  static constexpr int most_deep = 4;
-  std::array<std::array<tile_function<T>, most_deep>, widths> deep_tiles = {};
+  /// By width and rows - 1: tiles on B where it lies, of `most_deep` rows times vectors and fewer, which would wait for
+  /// their own sums. In whatever tile, the terms of a sum are added in the same order.
+  std::array<std::array<tile_function<T>, 4>, widths> deep_tiles = {};
+  int most_deep = 0;
   std::array<pack_contiguous_function<T>, most_rows> pack_a = {};  ///< by rows - 1
   std::array<pack_function<T>, widths> pack_b = {};
   /// c[i] = fma(alpha, sums[i], beta * c[i]), as a tile would have written it.

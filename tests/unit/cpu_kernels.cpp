@@ -269,10 +269,10 @@ TEST_CASE("one or two columns behind the last whole vector, which are dot produc
   });
 }
 
-TEST_CASE("one tile of few and long sums, whose steps of k are summed apart") {
+TEST_CASE("a few rows of long sums, whose steps of k are summed apart") {
   for_each_gemm([](tandem::kernel const& row) {
     for (std::int64_t m = 1; m <= 5; ++m)
-      for (std::int64_t n : {1, 2, 4, 7, 8, 9, 15, 16, 17, 25, 31, 32, 33, 49, 64, 65})
+      for (std::int64_t n : {1, 2, 4, 7, 8, 9, 15, 16, 17, 25, 31, 32, 33, 49, 64, 65, 137})
         for (std::int64_t k : {32, 33, 35, 130, 211})
           for (bool trans_a : {false, true}) {
             INFO(m, "x", n, "x", k, " ", trans_a);
