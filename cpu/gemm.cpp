@@ -375,19 +375,22 @@ void multiply_several(microkernel<T> const& kernel, problem const& p, execution 
 /// that stays in L1 as it lies; a column of dot products; or a few rows of long sums.
 enum class glance { unclear, one_tile, tiles, packed_tiles, few_terms, column, deep_tiles };
 
+constexpr std::int64_t long_sum = 32;
+
 /// Whether C has so few rows, and k is so long, that tiles whose steps of k are summed apart are faster: where C is one
 /// tile each of its sums would wait for itself; where it is several, B has to be near, since each reads a part of its
 /// rows.
 template <class T>
 bool is_deep(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
-  constexpr std::int64_t least = 32, near = 1 << 16, near_bytes = 128 << 10;
-  if (k < least || m > kernel.most_deep || (m + n) * k > near) return false;
+  constexpr std::int64_t near = 1 << 16, near_bytes = 128 << 10;
+  if (k < long_sum || m > kernel.most_deep || (m + n) * k > near) return false;
   if (n <= 4 * kernel.lanes) return kernel.deep_tile(m, n) != nullptr;
   return n * k * static_cast<std::int64_t>(sizeof(T)) <= near_bytes;
 }
 
+// What follows is not where a tiny product begins, which would pay for its stack frame.
 template <class T>
-void multiply_deep(microkernel<T> const& kernel, tile_work<T>& w, std::int64_t m, std::int64_t n) {
+[[gnu::noinline]] void multiply_deep(microkernel<T> const& kernel, tile_work<T>& w, std::int64_t m, std::int64_t n) {
   column_tiles<T> const columns(kernel, n, kernel.most_deep / m);
   for (std::int64_t i = 0, j = 0; j < n; j += w.cols, w.b += w.cols, w.c += w.cols, ++i) {
     w.cols = columns.size(i, j);
@@ -395,14 +398,14 @@ void multiply_deep(microkernel<T> const& kernel, tile_work<T>& w, std::int64_t m
   }
 }
 
+constexpr std::int64_t worth_dots = 256, few_of_a_row = 5;  // elements of A; else the sums end as soon in tiles
+
 template <class T>
-[[gnu::always_inline]] inline glance glance_at(microkernel<T> const& kernel, std::int64_t m, std::int64_t n,
-                                               std::int64_t k, bool trans_a, bool trans_b, std::int64_t lda,
-                                               std::int64_t b_row) {
+[[gnu::noinline]] glance glance_twice(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
+                                      bool trans_a, bool trans_b, std::int64_t lda, std::int64_t b_row) {
   constexpr std::int64_t few_rows = 2, few_columns = 6, terms_a_row = 5;
-  constexpr std::int64_t near = 4096;                           // elements that stay in L1
-  constexpr std::int64_t few_elements = 256, few_of_a_row = 5;  // whose sums end as soon in tiles
-  if (n == 1 && b_row == 1 && !trans_a && m * k >= few_elements && k > few_of_a_row) return glance::column;
+  constexpr std::int64_t near = 4096;  // elements that stay in L1
+  if (n == 1 && b_row == 1 && !trans_a && m * k >= worth_dots && k > few_of_a_row) return glance::column;
   if (!trans_b && is_deep(kernel, m, n, k)) return glance::deep_tiles;
   if (!trans_b && is_one_tile(kernel, m, n, k)) return glance::one_tile;
   auto const tiles = trans_b ? glance::packed_tiles : glance::tiles;
@@ -416,26 +419,44 @@ template <class T>
   return is_alone && columns_left(kernel, m, n, k, 2) == 0 ? tiles : glance::unclear;
 }
 
+/// What is one tile is known first, by few instructions and in few registers.
+template <class T>
+[[gnu::always_inline]] inline glance glance_at(microkernel<T> const& kernel, std::int64_t m, std::int64_t n,
+                                               std::int64_t k, bool trans_a, bool trans_b, std::int64_t lda,
+                                               std::int64_t b_row) {
+  if (!trans_b && k < long_sum && (n > 1 || m * k < worth_dots) && is_one_tile(kernel, m, n, k))
+    return glance::one_tile;
+  return glance_twice(kernel, m, n, k, trans_a, trans_b, lda, b_row);
+}
+
+/// A few terms beside a B that stays in L1.
+template <class T>
+[[gnu::noinline]] void multiply_few_terms_near(microkernel<T> const& kernel, tile_work<T> const& w, std::int64_t m) {
+  auto const& functions = goes_down(kernel, m, w.cols) ? kernel.update_down : kernel.update_along;
+  functions[static_cast<std::size_t>(w.k - 1)]({w}, m);
+}
+
+/// A column of dot products.
+template <class T>
+[[gnu::noinline]] void multiply_column(microkernel<T> const& kernel, tile_work<T> const& w, std::int64_t m) {
+  dot_work<T> d;
+  d.k = w.k;
+  d.a = w.a, d.a_row = w.a_row, d.b = w.b;
+  d.alpha = w.alpha, d.beta = w.beta;
+  d.c = w.c, d.c_row = w.ldc;
+  kernel.dots(d, m, 1);
+}
+
 template <class T>
 [[gnu::always_inline]] inline void multiply_at_once(microkernel<T> const& kernel, glance known, tile_work<T>& w,
                                                     std::int64_t m, std::int64_t n) {
+  w.cols = n;
+  if (known == glance::one_tile) return kernel.tile(source::in_place, kernel.width_of(n), m)(w);
   if (known == glance::tiles) return multiply_tiles_in_place(kernel, w, m, n);
   if (known == glance::packed_tiles) return multiply_tiles_packed(kernel, w, m, n);
-  if (known == glance::deep_tiles) return multiply_deep(kernel, w, m, n);
-  w.cols = n;
-  if (known == glance::few_terms) {
-    auto const& functions = goes_down(kernel, m, n) ? kernel.update_down : kernel.update_along;
-    return functions[static_cast<std::size_t>(w.k - 1)]({w}, m);
-  }
-  if (known == glance::column) {
-    dot_work<T> d;
-    d.k = w.k;
-    d.a = w.a, d.a_row = w.a_row, d.b = w.b;
-    d.alpha = w.alpha, d.beta = w.beta;
-    d.c = w.c, d.c_row = w.ldc;
-    return kernel.dots(d, m, 1);
-  }
-  kernel.tile(source::in_place, kernel.width_of(n), m)(w);
+  if (known == glance::few_terms) return multiply_few_terms_near(kernel, w, m);
+  if (known == glance::column) return multiply_column(kernel, w, m);
+  multiply_deep(kernel, w, m, n);
 }
 
 template <class T>
