@@ -1,6 +1,7 @@
 // Products of so few terms that C costs more than the sums.
 #pragma once
 
+#include "cpu/caches.hpp"
 #include "cpu/kernels/microkernel.hpp"
 #include "cpu/operands.hpp"
 
@@ -10,14 +11,6 @@ namespace tandem::cpu {
 template <class T>
 bool goes_down(microkernel<T> const& kernel, std::int64_t m, std::int64_t n) {
   return n <= 2 * kernel.lanes && m > n;
-}
-
-/// Whether B's rows are so near to a multiple of a page apart that, with C's, they meet in the few places of a set of
-/// L1.
-template <class T>
-bool meets_in_l1(std::int64_t k, std::int64_t b_row) {
-  constexpr std::int64_t page = 4096, line = 64;
-  return k > 1 && (b_row * static_cast<std::int64_t>(sizeof(T)) + line) % page <= 2 * line;
 }
 
 /// Whether there are so few terms, of operands that are near; `a_row` from a row of A to the next.
@@ -30,12 +23,17 @@ bool are_few_terms(microkernel<T> const& kernel, std::int64_t m, std::int64_t n,
   return !goes_down(kernel, m, n) || k <= few || a_row != 1 || 2 * n > kernel.lanes || fill_a_vector;
 }
 
-/// Whether a copy of B, whose rows lie together, would be worth its time.
+/// Whether a copy of B, whose rows lie together, would be worth its time. It is where these rows are so near to a
+/// multiple of a page apart that, with C's, they meet in the few places of a set of L1; on Intel's processors, those
+/// with a large L2, where more vectors are read than written, and from B's rows across lines.
 template <class T>
 bool copies_rows_of_b(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
                       std::int64_t b_row) {
-  constexpr std::int64_t many_rows = 12;
-  return m >= many_rows && !goes_down(kernel, m, n) && meets_in_l1<T>(k, b_row);
+  constexpr std::int64_t line = 64, page = 4096, many_rows = 12, rows_across_lines = 32, terms_across_lines = 5;
+  if (k == 1 || m < many_rows || goes_down(kernel, m, n)) return false;
+  std::int64_t const apart = b_row * static_cast<std::int64_t>(sizeof(T));
+  if (has_large_l2(host_caches())) return apart % line != 0 && m >= rows_across_lines && k >= terms_across_lines;
+  return (apart + line) % page <= 2 * line;
 }
 
 /// Whether there are so few terms, and C does not go past the caches.
