@@ -16,7 +16,7 @@ inline std::size_t free_memory() {
 }
 
 /// Whether there is as much free after `calls` as before. A change may be another program's, so it counts only if it
-/// is there each of twenty times: calls that take memory take it every time.
+/// is there each of twenty times. So calls that take memory only now and then are not found out.
 template <class F>
 bool leaves_memory_alone(F const& calls) {
   for (int i = 0; i < 20; ++i) {
