@@ -15,6 +15,10 @@ struct cache_sizes {
 /// Intel's of late, 2 MiB and more, which are farther from L3 than AMD's of 1 MiB.
 inline bool has_large_l2(cache_sizes const& caches) { return caches.l2 > (1 << 20); }
 
+/// Those whose hardware goes on from row to row of a matrix in memory as fast as it comes, and which lose where rows
+/// are asked for as well: Intel's of late and AMD's since Zen 5, both with an L1 of 48 KiB. Zen 4, with 32, gains.
+inline bool follows_rows(cache_sizes const& caches) { return caches.l1 > (32 << 10) || has_large_l2(caches); }
+
 /// Reads "48K,1M,32M" (K, M, G or plain bytes); returns `otherwise` where the text is anything else.
 cache_sizes parse_caches(std::string_view text, cache_sizes otherwise);
 

@@ -83,7 +83,7 @@ template <class T>
 std::int64_t dots_ahead(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr std::int64_t size = sizeof(T), along = 512 / size;
   auto const r = cast(o);
-  if (has_large_l2(caches) || r.rows * o.k * size <= caches.l3) return 0;
+  if (follows_rows(caches) || r.rows * o.k * size <= caches.l3) return 0;
   std::int64_t const rows = r.few == 1 ? kernel.dot_rows_from_memory : kernel.dot_rows;
   return rows * dots_stretch(o) * size <= caches.l2 / 2 ? rows * r.large_row : along;
 }

@@ -23,7 +23,7 @@ std::int64_t dots_stretch(operands<T> const& o);
 
 /// How far ahead of what is read to ask for a large operand that lies beyond the caches, in elements; 0: not at all.
 /// Its rows begin where no hardware prefetcher looks, so the next ones are asked for while these are read, if L2 has
-/// room for them. (Not on Intel's processors, which lost by it.)
+/// room for them, and the processor gains by it.
 template <class T>
 std::int64_t dots_ahead(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o);
 

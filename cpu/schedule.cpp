@@ -122,12 +122,12 @@ bool is_rather_skinny(cache_sizes const& caches, microkernel<T> const& kernel, o
 }
 
 /// How far ahead to ask for rows of B that are streams; 0: not at all. The hardware follows a stream to the end of its
-/// row: from memory the next rows are asked for while these are read, if L2 has room for them. (Not on Intel's
-/// processors, which lost by it.)
+/// row: from memory the next rows are asked for while these are read, if L2 has room for them and the processor gains
+/// by it.
 template <class T>
 std::int64_t ahead_of_rows(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr std::int64_t size = sizeof(T);
-  if (has_large_l2(caches) || o.k * o.n * size <= caches.l3) return 0;
+  if (follows_rows(caches) || o.k * o.n * size <= caches.l3) return 0;
   return kernel.most_terms * o.n * size <= caches.l2 / 2 ? kernel.most_terms * o.b_row : 1024 / size;
 }
 

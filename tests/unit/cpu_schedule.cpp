@@ -201,7 +201,8 @@ TEST_CASE("one or two rows of C take B as a few streams") {
 }
 
 TEST_CASE("of a B in memory the next rows are asked for while these are read, if a small L2 has room for them") {
-  cache_sizes const small{.l1 = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20}, large{small.l1, 2 << 20, small.l3};
+  cache_sizes const small{.l1 = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20}, large{small.l1, 2 << 20, small.l3},
+      zen5{48 << 10, small.l2, small.l3};
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
     constexpr std::int64_t size = sizeof(T);
     auto const row_of_c = [&](cache_sizes const& caches, std::int64_t n, std::int64_t k) {
@@ -212,6 +213,7 @@ TEST_CASE("of a B in memory the next rows are asked for while these are read, if
     CHECK(row_of_c(small, 65536 / size, 513) == kernel.most_terms * 65536 / size);  // eight rows are half of L2
     CHECK(row_of_c(small, 65536 / size + 1, 513) == 1024 / size);
     CHECK(row_of_c(large, 4096 / size, 100000) == 0);
+    CHECK(row_of_c(zen5, 4096 / size, 100000) == 0);
     // A skinny C's B comes from L3, too, along its rows.
     auto const skinny = tandem::cpu::choose_tiling(large, kernel, product<T>(3, 4000, 4000));
     CHECK(skinny.b_ahead == 512 / size);
@@ -225,6 +227,7 @@ TEST_CASE("of a B in memory the next rows are asked for while these are read, if
     CHECK(column_of_c(small, 513, 1, 65536 / size) == kernel.dot_rows_from_memory * 65536 / size);
     CHECK(column_of_c(small, 257, 1, 131072 / size) == 512 / size);
     CHECK(column_of_c(large, 100000, 1, 4096 / size) == 0);
+    CHECK(column_of_c(zen5, 100000, 1, 4096 / size) == 0);
   });
 }
 
