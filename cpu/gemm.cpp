@@ -414,7 +414,8 @@ template <class T>
   if (!trans_b && n * k <= near && is_worth_a_loop(kernel, m, n, false) &&
       are_few_terms(kernel, m, n, k, trans_a ? 1 : lda) && !copies_rows_of_b(kernel, m, n, k, b_row))
     return glance::few_terms;
-  if (trans_a || m <= few_rows || n <= few_columns || k <= kernel.most_terms) return glance::unclear;
+  bool const may_be_narrow = trans_a && (trans_b || (m >= n && n <= 2 * kernel.lanes));
+  if (may_be_narrow || m <= few_rows || n <= few_columns || k <= kernel.most_terms) return glance::unclear;
   bool const is_alone = m * n * k * static_cast<std::int64_t>(sizeof(T)) < worth_a_thread;
   return is_alone && columns_left(kernel, m, n, k, 2) == 0 ? tiles : glance::unclear;
 }

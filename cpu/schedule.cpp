@@ -63,7 +63,7 @@ bool streams(cache_sizes const& caches, operands<T> const& o, tiling const& t) {
          reinterpret_cast<std::uintptr_t>(o.c) % line == 0;
 }
 
-/// Whether B stays in L2 while A and C pass.
+/// Whether all operands stay in L2, or nearly.
 template <class T>
 bool are_near(cache_sizes const& caches, operands<T> const& o) {
   constexpr std::int64_t size = sizeof(T);
@@ -162,13 +162,13 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
   tiling t;
   t.rows = kernel.mr, t.cols = kernel.nr;
-  bool const transposed_b = o.b_col != 1;
+  bool const transposed_b = o.b_col != 1, near = are_near(caches, o);
   auto const widest = static_cast<std::size_t>(kernel.widest);
   if (o.m <= 2 * kernel.mr && !transposed_b) return skinny(caches, kernel, o);
   if (o.n <= 4 * kernel.nr && (o.a_col == 1 || o.m * size <= 512)) {
     // A narrow C: A is used up as it comes, along its rows or in rows that are short; a block of B fills half of L2.
     // Where threads may share k, it is a page of a row of A deep at most: of more blocks they have more equal shares.
-    t.b_stays = (are_near(caches, o) || is_soon_done(caches, kernel, o)) && has_whole_lines(o);
+    t.b_stays = (near || is_soon_done(caches, kernel, o)) && has_whole_lines(o);
     t.pack_b = !t.b_stays;
     t.nc = o.n;
     // What B's next block brings with it from beyond L3, while this one is used, has a place in L2 as well.
@@ -177,8 +177,9 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
     bool const is_small = o.m * o.n * size <= most_sums / 16;
     t.kc = split(o.k, is_small ? std::min(of_b, page / size) : of_b, 8);
     t.mc = o.m;
-    // Of a transposed A's rows, which are short, a tile takes a part: they are copied as the stream that they are.
-    t.pack_a = o.a_col != 1 && o.m > kernel.mr;
+    // Of a transposed A's rows, which are short, a tile takes a part: if they are far they are copied as the stream that
+    // they are.
+    t.pack_a = o.a_col != 1 && o.m > kernel.mr && !near;
     // Rows of A that are a multiple of a page apart share the eight places of one set of L1.
     if (o.a_row * size % page == 0) t.rows = std::min<std::int64_t>(t.rows, 8);
     if (are_streams(kernel, o)) {
@@ -190,9 +191,9 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
     }
     return t;
   }
-  if (!transposed_b && !are_near(caches, o) && is_rather_skinny(caches, kernel, o)) return skinny(caches, kernel, o);
+  if (!transposed_b && !near && is_rather_skinny(caches, kernel, o)) return skinny(caches, kernel, o);
   t = packed_tiling(caches, kernel, o);
-  t.pack_a = !lies_well(caches, o, t);
+  t.pack_a = o.a_col == 1 ? !lies_well(caches, o, t) : !near;
   constexpr std::int64_t enough_columns = 2048;  // for a copy of A to be forgotten
   if (auto const low = tiled(caches, o, kernel.rows[widest], kernel.widest * kernel.lanes);
       t.pack_a && o.n <= enough_columns && lies_well(caches, o, low)) {
@@ -201,7 +202,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
     t.pack_a = false;
   }
   // Operands that stay in L2 need no copies.
-  if (!transposed_b && are_near(caches, o)) t.pack_b = false, t.b_stays = true, t.nc = o.n;
+  if (!transposed_b && near) t.pack_b = false, t.b_stays = true, t.nc = o.n;
   return t;
 }
 

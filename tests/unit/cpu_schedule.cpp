@@ -101,13 +101,13 @@ TEST_CASE("what is packed fits its cache, and tiles fit the registers") {
   });
 }
 
-TEST_CASE("rows of A are copied only where a tile's rows would meet in one set of L1, a transposed A always") {
+TEST_CASE("rows of A are copied only where a tile's rows would meet in one set of L1, a transposed A if it is far") {
   cache_sizes const wide{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20},
       narrow{.l1 = 12 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
   for (auto const* set : tandem::cpu::instruction_sets()) {
     INFO(set->technique);
-    auto const copied = [&](cache_sizes const& caches, std::int64_t lda, bool trans_a) {
-      auto o = product<float>(1000, 1000, 1000, trans_a);
+    auto const copied = [&](cache_sizes const& caches, std::int64_t lda, bool trans_a, std::int64_t edge = 1000) {
+      auto o = product<float>(edge, edge, edge, trans_a);
       (trans_a ? o.a_col : o.a_row) = lda;
       return tandem::cpu::choose_tiling(caches, set->f32, o).pack_a;
     };
@@ -116,6 +116,8 @@ TEST_CASE("rows of A are copied only where a tile's rows would meet in one set o
     CHECK(copied(narrow, 1024, false));
     CHECK(copied(narrow, 4096, false));
     CHECK(copied(wide, 1000, true));
+    CHECK_FALSE(copied(wide, 300, true, 300));
+    CHECK(copied({.l1 = wide.l1, .l2 = 256 << 10, .l3 = wide.l3}, 300, true, 300));
   }
 }
 
@@ -373,16 +375,18 @@ TEST_CASE("with a large L2 the next block of B is asked for beside few rows of A
 
 TEST_CASE("a small C of many terms, A transposed: both operands where they lie") {
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
-    auto const copies = [&](std::int64_t l2, std::int64_t k) {
-      auto const t = tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = l2, .l3 = 256 << 20}, kernel,
-                                                product<T>(4 * kernel.mr, 2 * kernel.nr, k, true));
-      CHECK(t.pack_a == (t.a_ahead == 0));
-      CHECK((t.a_ahead == 0) == (t.b_ahead == 0));
-      return t.pack_a;
+    auto const choose = [&](std::int64_t l2, std::int64_t k) {
+      return tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = l2, .l3 = 256 << 20}, kernel,
+                                        product<T>(4 * kernel.mr, 2 * kernel.nr, k, true));
     };
-    for (std::int64_t const l2 : {1 << 20, 2 << 20}) {
-      CHECK_FALSE(copies(l2, 100000));
-      CHECK(copies(l2, 512));
+    for (std::int64_t const l2 : {16 << 10, 1 << 20, 2 << 20}) {
+      auto const many = choose(l2, 100000), fewer = choose(l2, 512);
+      CHECK_FALSE(many.pack_a);
+      CHECK(many.a_ahead > 0);
+      CHECK(many.b_ahead > 0);
+      CHECK(fewer.a_ahead == 0);
+      CHECK(fewer.b_ahead == 0);
+      CHECK(fewer.pack_a == (l2 < 1 << 20));  // else all stay there
     }
   });
 }
