@@ -371,9 +371,10 @@ void multiply_several(microkernel<T> const& kernel, problem const& p, execution 
 }
 
 /// What is known at a glance of a small product: that it is one tile, or several by one thread (with B packed, if it is
-/// transposed), since none of the other ways takes so many terms, columns and rows; that it is a few terms beside a B
-/// that stays in L1 as it lies; a column of dot products; or a few rows of long sums.
-enum class glance { unclear, one_tile, tiles, packed_tiles, few_terms, column, deep_tiles };
+/// transposed), since none of the other ways takes so many terms, columns and rows; that it is a tile of so few columns
+/// and terms that a transposed B is turned in registers; a few terms beside a B that stays in L1 as it lies; a column
+/// of dot products; or a few rows of long sums.
+enum class glance { unclear, one_tile, tiles, packed_tiles, turned_tile, few_terms, column, deep_tiles };
 
 constexpr std::int64_t long_sum = 32;
 
@@ -403,8 +404,9 @@ constexpr std::int64_t worth_dots = 256, few_of_a_row = 5;  // elements of A; el
 template <class T>
 [[gnu::noinline]] glance glance_twice(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
                                       bool trans_a, bool trans_b, std::int64_t lda, std::int64_t b_row) {
-  constexpr std::int64_t few_rows = 2, few_columns = 6, terms_a_row = 5;
+  constexpr std::int64_t few_rows = 2, few_columns = 6, terms_a_row = 5, few_rows_turned = 32;
   constexpr std::int64_t near = 4096;  // elements that stay in L1
+  if (trans_b && m <= few_rows_turned && n <= kernel.turned_edge && k <= kernel.turned_edge) return glance::turned_tile;
   if (n == 1 && b_row == 1 && !trans_a && m * k >= worth_dots && k > few_of_a_row) return glance::column;
   if (!trans_b && is_deep(kernel, m, n, k)) return glance::deep_tiles;
   if (!trans_b && is_one_tile(kernel, m, n, k)) return glance::one_tile;
@@ -455,6 +457,7 @@ template <class T>
   if (known == glance::one_tile) return kernel.tile(source::in_place, kernel.width_of(n), m)(w);
   if (known == glance::tiles) return multiply_tiles_in_place(kernel, w, m, n);
   if (known == glance::packed_tiles) return multiply_tiles_packed(kernel, w, m, n);
+  if (known == glance::turned_tile) return kernel.turned_tile(w, m);
   if (known == glance::few_terms) return multiply_few_terms_near(kernel, w, m);
   if (known == glance::column) return multiply_column(kernel, w, m);
   multiply_deep(kernel, w, m, n);
@@ -595,6 +598,8 @@ prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& given) {
   if (known == glance::tiles) return prepare(prepared_at_once<T, glance::tiles>{kernel, w, p.m, p.n}, is_column);
   if (known == glance::packed_tiles)
     return prepare(prepared_at_once<T, glance::packed_tiles>{kernel, w, p.m, p.n}, is_column);
+  if (known == glance::turned_tile)
+    return prepare(prepared_at_once<T, glance::turned_tile>{kernel, w, p.m, p.n}, is_column);
   if (known == glance::few_terms)
     return prepare(prepared_at_once<T, glance::few_terms>{kernel, w, p.m, p.n}, is_column);
   if (known == glance::deep_tiles)

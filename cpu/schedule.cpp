@@ -177,8 +177,8 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
     bool const is_small = o.m * o.n * size <= most_sums / 16;
     t.kc = split(o.k, is_small ? std::min(of_b, page / size) : of_b, 8);
     t.mc = o.m;
-    // Of a transposed A's rows, which are short, a tile takes a part: if they are far they are copied as the stream that
-    // they are.
+    // Of a transposed A's rows, which are short, a tile takes a part: if they are far they are copied as the stream
+    // that they are.
     t.pack_a = o.a_col != 1 && o.m > kernel.mr && !near;
     // Rows of A that are a multiple of a page apart share the eight places of one set of L1.
     if (o.a_row * size % page == 0) t.rows = std::min<std::int64_t>(t.rows, 8);

@@ -8,11 +8,16 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // alpha sum + beta old, where old is not read if beta = 0.
 template <class D, class T>
-HWY_INLINE hn::Vec<D> combined(D d, hn::Vec<D> sum, T alpha, T beta, T const* HWY_RESTRICT old, std::size_t count) {
+HWY_INLINE hn::Vec<D> combined(D d, hn::Vec<D> sum, T alpha, T beta, T const* HWY_RESTRICT old,
+                               first_lanes<D> const& there) {
   auto const va = hn::Set(d, alpha);
   if (beta == 0) return alpha == 1 ? sum : hn::Mul(va, sum);
-  auto const before = count == hn::MaxLanes(d) ? hn::LoadU(d, old) : load_lanes(d, old, count);
+  auto const before = there.count == hn::MaxLanes(d) ? hn::LoadU(d, old) : there.load(old);
   return hn::MulAdd(va, sum, hn::Mul(hn::Set(d, beta), before));
+}
+template <class D, class T>
+HWY_INLINE hn::Vec<D> combined(D d, hn::Vec<D> sum, T alpha, T beta, T const* HWY_RESTRICT old, std::size_t count) {
+  return combined(d, sum, alpha, beta, old, first_lanes<D>(count));
 }
 
 // One column of R rows of A. A pointer serves three rows, since x86 reaches base + index * {1, 2} in one address: with
@@ -348,6 +353,29 @@ HWY_NOINLINE void deep_tile(tile_work<T> const& w) {
   write<T, D, R, V>(w, acc[0], last);
 }
 
+// A tile of so few columns and terms that a B whose columns lie together is turned in registers: a copy in memory could
+// not be read before all of it is written.
+template <class T>
+HWY_NOINLINE void turned_tile(tile_work<T> const& w, std::int64_t rows) {
+  constexpr int E = transpose_edge<T>;
+  using D = edge_vector<T>;
+  D const d;
+  first_lanes<D> const terms(static_cast<std::size_t>(w.k)), cols(static_cast<std::size_t>(w.cols));
+  hn::Vec<D> b[E];
+  HWY_UNROLL(8)
+  for (int j = 0; j < E; ++j) b[j] = j < w.cols ? terms.load(w.b + j * w.b_row) : hn::Zero(d);
+  transpose<D, E>(b);
+  T const* HWY_RESTRICT a = w.a;
+  T* HWY_RESTRICT c = w.c;
+  for (std::int64_t i = 0; i < rows; ++i, a += w.a_row, c += w.ldc) {
+    auto sum = hn::Zero(d);
+    HWY_UNROLL(8)
+    for (int p = 0; p < E; ++p)
+      if (p < w.k) sum = hn::MulAdd(hn::Set(d, a[p * w.a_col]), b[p], sum);
+    cols.store(combined(d, sum, w.alpha, w.beta, c, cols), c);
+  }
+}
+
 template <class T>
 HWY_NOINLINE void combine(std::int64_t n, T alpha, T const* HWY_RESTRICT sums, T beta, T* HWY_RESTRICT c) {
   hn::ScalableTag<T> const d;
@@ -577,6 +605,7 @@ constexpr microkernel<T> make_microkernel() {
   for (int width = 1; width <= 4; ++width)
     if (width * k.rows[width] >= enough_sums) k.widest = width;
   fill_pack_a<T, mr>(k);
+  k.turned_edge = transpose_edge<T>, k.turned_tile = turned_tile<T>;
   k.combine = combine<T>;
   fill_updates(k);
   k.pack_few = pack<T, microkernel<T>::few_panel>;

@@ -89,6 +89,10 @@ struct microkernel {
   /// their own sums. In whatever tile, the terms of a sum are added in the same order.
   std::array<std::array<tile_function<T>, 4>, widths> deep_tiles = {};
   int most_deep = 0;
+  /// The tile of at most turned_edge columns and terms, where B's columns lie together: element (p, j) is
+  /// b[j * b_row + p].
+  int turned_edge = 0;
+  void (*turned_tile)(tile_work<T> const& w, std::int64_t rows) = nullptr;
   std::array<pack_contiguous_function<T>, most_rows> pack_a = {};  ///< by rows - 1
   std::array<pack_function<T>, widths> pack_b = {};
   /// c[i] = fma(alpha, sums[i], beta * c[i]), as a tile would have written it.

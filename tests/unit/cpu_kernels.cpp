@@ -283,6 +283,27 @@ TEST_CASE("a few rows of long sums, whose steps of k are summed apart") {
   });
 }
 
+TEST_CASE("a few columns of few terms, for which a transposed B is turned in registers") {
+  for_each_gemm([](tandem::kernel const& row) {
+    for (std::int64_t m : {1, 2, 5, 31, 33})
+      for (std::int64_t n = 1; n <= 9; ++n)
+        for (std::int64_t k = 1; k <= 9; ++k)
+          for (bool trans_a : {false, true})
+            for (bool at_end : {false, true}) {
+              INFO(m, "x", n, "x", k, " ", trans_a, at_end);
+              CHECK(errors(row, {m, n, k}, {.trans_a = trans_a, .trans_b = true, .gap = n % 2, .at_end = at_end}) == 0);
+              CHECK(errors(row, {m, n, k},
+                           {.trans_a = trans_a,
+                            .trans_b = true,
+                            .alpha = -1.25,
+                            .beta = 0.5,
+                            .gap = 2,
+                            .at_end = at_end,
+                            .integers = false}) == 0);
+            }
+  });
+}
+
 TEST_CASE("a small column, whose dot products begin at once") {
   for_each_gemm([](tandem::kernel const& row) {
     for (std::int64_t m : {2, 3, 5, 17, 48, 120})
