@@ -379,14 +379,14 @@ enum class glance { unclear, one_tile, tiles, packed_tiles, turned_tile, few_ter
 constexpr std::int64_t long_sum = 32;
 
 /// Whether C has so few rows, and k is so long, that tiles whose steps of k are summed apart are faster: where C is one
-/// tile each of its sums would wait for itself; where it is several, B has to be near, since each reads a part of its
-/// rows.
+/// tile each of its sums would wait for itself; where it is several, so would those of two rows, and B has to be near,
+/// since each tile reads a part of its rows.
 template <class T>
 bool is_deep(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
-  constexpr std::int64_t near = 1 << 16, near_bytes = 128 << 10;
+  constexpr std::int64_t near = 1 << 16, near_bytes = 128 << 10, few_rows = 2;
   if (k < long_sum || m > kernel.most_deep || (m + n) * k > near) return false;
   if (n <= 4 * kernel.lanes) return kernel.deep_tile(m, n) != nullptr;
-  return n * k * static_cast<std::int64_t>(sizeof(T)) <= near_bytes;
+  return m <= few_rows && n * k * static_cast<std::int64_t>(sizeof(T)) <= near_bytes;
 }
 
 // What follows is not where a tiny product begins, which would pay for its stack frame.

@@ -213,7 +213,7 @@ HWY_INLINE void add_products_packed(tile_work<T> const& w, column<T, R> a, hn::V
       ask();
       hn::Vec<D> b_row[V];
       HWY_UNROLL(4)
-      for (int v = 0; v < V; ++v) b_row[v] = hn::Load(d, b + v * N);
+      for (int v = 0; v < V; ++v) b_row[v] = in_register(hn::Load(d, b + v * N));
       add_product<T, D, R, V>(a, b_row, acc);
     }
   };
@@ -234,14 +234,16 @@ HWY_INLINE void add_products_packed(tile_work<T> const& w, column<T, R> a, hn::V
 enum class asked { nothing, only_c, b, a_and_b };
 
 // A row of B where it lies, of whose last vector the tile may have a part.
-template <class T, class D, int V>
+template <class T, class D, int R, int V>
 HWY_INLINE void load_row(T const* HWY_RESTRICT b, first_lanes<D> const& last, hn::Vec<D> (&b_row)[V]) {
   D const d;
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
   bool const whole = last.count == N;
   HWY_UNROLL(4)
-  for (int v = 0; v < V; ++v)
-    b_row[v] = v < V - 1 || (whole && !has_mask_registers) ? hn::LoadU(d, b + v * N) : last.load(b + v * N);
+  for (int v = 0; v < V; ++v) {
+    auto const part = v < V - 1 || (whole && !has_mask_registers) ? hn::LoadU(d, b + v * N) : last.load(b + v * N);
+    b_row[v] = R > 1 ? in_register(part) : part;
+  }
 }
 
 // All steps of k on B where it lies.
@@ -264,7 +266,7 @@ HWY_INLINE void add_products_in_place(Work const& w, column<T, R> a, first_lanes
         for (int v = 0; v < V; ++v) __builtin_prefetch(b + b_ahead + v * N, 0, 2);
       }
       hn::Vec<D> b_row[V];
-      load_row<T, D, V>(b, last, b_row);
+      load_row<T, D, R, V>(b, last, b_row);
       add_product<T, D, R, V>(a, b_row, acc);
     }
   };
@@ -332,7 +334,7 @@ HWY_NOINLINE void deep_tile(tile_work<T> const& w) {
   }
   auto const step = [&](hn::Vec<D>(&sums)[R][V]) HWY_ATTR {
     hn::Vec<D> b_row[V];
-    load_row<T, D, V>(b, last, b_row);
+    load_row<T, D, R, V>(b, last, b_row);
     add_product<T, D, R, V>(a, b_row, sums);
     a.advance(), b += w.b_row;
   };
@@ -421,14 +423,18 @@ HWY_INLINE void add_dots(T const* HWY_RESTRICT a, std::int64_t a_row, std::int64
   D const d;
   hn::Vec<D> col[J];
   HWY_UNROLL(4)
-  for (int j = 0; j < J; ++j) col[j] = whole ? hn::LoadU(d, b + j * b_col) : there.load(b + j * b_col);
+  for (int j = 0; j < J; ++j) {
+    auto const part = whole ? hn::LoadU(d, b + j * b_col) : there.load(b + j * b_col);
+    col[j] = R > 1 ? in_register(part) : part;
+  }
   HWY_UNROLL(8)
   for (int r = 0; r < R; ++r) {
     if constexpr (asks)
       __builtin_prefetch(a + r * a_row + a_ahead, 0, 2);
     else if constexpr (J > 2 && whole)
       hwy::Prefetch(a + r * a_row + cols_ahead<T>);
-    auto const row = whole ? hn::LoadU(d, a + r * a_row) : there.load(a + r * a_row);
+    auto const part = whole ? hn::LoadU(d, a + r * a_row) : there.load(a + r * a_row);
+    auto const row = J > 1 ? in_register(part) : part;
     HWY_UNROLL(4)
     for (int j = 0; j < J; ++j) acc[r][j] = hn::MulAdd(row, col[j], acc[r][j]);
   }

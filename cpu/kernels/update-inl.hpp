@@ -66,7 +66,8 @@ HWY_INLINE void update_rows(far_tile_work<T> const& w) {
     HWY_UNROLL(8)
     for (int p = 0; p < P; ++p) {
       if (b_ahead != 0) __builtin_prefetch(b + p * b_row + j + b_ahead, 0, 2);
-      of_b[p] = hn::LoadU(d, b + p * b_row + j);
+      auto const part = hn::LoadU(d, b + p * b_row + j);
+      of_b[p] = R > 1 ? in_register(part) : part;
     }
     HWY_UNROLL(8)
     for (int r = 0; r < R; ++r) {
