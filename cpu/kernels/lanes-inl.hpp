@@ -16,8 +16,8 @@ constexpr bool has_masks = HWY_TARGET <= HWY_AVX2, has_mask_registers = HWY_TARG
 constexpr bool has_masks = false, has_mask_registers = false;
 #endif
 
-// What is used several times stays in its register: GCC would rather load it again for each use, and a load across cache
-// lines takes two turns.
+// What is used several times stays in its register: GCC would rather load it again for each use, and a load across
+// cache lines takes two turns.
 template <class V>
 HWY_INLINE V in_register(V v) {
 #if HWY_ARCH_X86 && HWY_COMPILER_GCC_ACTUAL

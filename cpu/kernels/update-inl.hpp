@@ -45,21 +45,33 @@ HWY_INLINE void update_rows(far_tile_work<T> const& w) {
     for (int p = 0; p < P; ++p) of_a[r][p] = hn::Set(d, w.a[r * w.a_row + p * w.a_col]);
   }
   std::int64_t j = 0;
-  // Of one row some vectors are read before the first is written: a load waits for a store to an address that differs
-  // by a multiple of 4096 bytes, as if it were the same.
-  if constexpr (R == 1 && !asks) {
-    constexpr int V = P <= 2 ? 4 : 2;
+  // Some vectors of a row go together, as the registers allow: their stores share lines, and of one row all are read
+  // before the first is written, since a load waits for a store to an address that differs by a multiple of 4096 bytes.
+  constexpr bool writes_stretches = has_mask_registers && P <= 2 && E != ending::added;
+  constexpr int V = R == 1 ? (P <= 2 ? 4 : 2) : writes_stretches ? 4 : 1;
+  if constexpr (V > 1 && !asks) {
     for (; j + V * N <= n; j += V * N) {
-      hn::Vec<D> results[V];
+      hn::Vec<D> of_bs[V][P];
       HWY_UNROLL(4)
       for (int v = 0; v < V; ++v) {
         HWY_UNROLL(8)
-        for (int p = 0; p < P; ++p) of_b[p] = hn::LoadU(d, b + p * b_row + j + v * N);
-        auto const old = E == ending::added ? hn::LoadU(d, c + j + v * N) : hn::Zero(d);
-        results[v] = updated<D, P, E>(of_a[0], of_b, alpha, beta, old);
+        for (int p = 0; p < P; ++p) {
+          auto const part = hn::LoadU(d, b + p * b_row + j + v * N);
+          of_bs[v][p] = R > 1 ? in_register(part) : part;
+        }
       }
-      HWY_UNROLL(4)
-      for (int v = 0; v < V; ++v) hn::StoreU(results[v], d, c + j + v * N);
+      HWY_UNROLL(8)
+      for (int r = 0; r < R; ++r) {
+        T* const to = c + r * ldc + j;
+        hn::Vec<D> results[V];
+        HWY_UNROLL(4)
+        for (int v = 0; v < V; ++v) {
+          auto const old = E == ending::added ? hn::LoadU(d, to + v * N) : hn::Zero(d);
+          results[v] = updated<D, P, E>(of_a[r], of_bs[v], alpha, beta, old);
+        }
+        HWY_UNROLL(4)
+        for (int v = 0; v < V; ++v) hn::StoreU(results[v], d, to + v * N);
+      }
     }
   }
   for (; j + N <= n; j += N) {
@@ -96,14 +108,15 @@ HWY_INLINE void update_groups(far_tile_work<T>& w, std::int64_t rows) {
     if (rows > 0) update_groups<T, R / 2, P, E, asks>(w, rows);
 }
 
-// As many rows at a time as have their elements of A in registers.
+// As many rows at a time as have their elements of A in registers. Where nothing is read of C, a stretch of each is
+// written, and few rows keep their stores together.
 template <class T, int P, bool asks>
 HWY_INLINE void update_all(far_tile_work<T> const& work, std::int64_t rows) {
-  constexpr int R = P <= 2 ? 8 : P <= 4 ? 4 : 2;
+  constexpr int R = P <= 2 ? 8 : P <= 4 ? 4 : 2, written = P > 2 || !has_mask_registers ? R : P == 1 ? 2 : 4;
   auto w = work;
   auto const how = ending_of(w);
-  if (how == ending::plain) return update_groups<T, R, P, ending::plain, asks>(w, rows);
-  if (how == ending::scaled) return update_groups<T, R, P, ending::scaled, asks>(w, rows);
+  if (how == ending::plain) return update_groups<T, written, P, ending::plain, asks>(w, rows);
+  if (how == ending::scaled) return update_groups<T, written, P, ending::scaled, asks>(w, rows);
   update_groups<T, R, P, ending::added, asks>(w, rows);
 }
 
@@ -143,11 +156,10 @@ HWY_INLINE void update_columns(far_tile_work<T> const& w, std::int64_t rows) {
   }
 }
 
-// Rows of C that are more than half a vector, by masks: half the work of two half vectors, where C is not read, whose
-// next row's load would wait for the masked store.
-template <class T, int P, ending E>
+// Rows of C that are a part of a vector, by masks: half the work of two vectors that overlap, where C is not read,
+// whose next row's load would wait for the masked store.
+template <class T, class D, int P, ending E>
 HWY_INLINE void update_part_of_vector(far_tile_work<T> const& w, std::int64_t rows) {
-  using D = hn::ScalableTag<T>;
   D const d;
   T const* HWY_RESTRICT a = w.a;
   T* HWY_RESTRICT c = w.c;
@@ -165,12 +177,16 @@ HWY_INLINE void update_part_of_vector(far_tile_work<T> const& w, std::int64_t ro
   }
 }
 
-// By the largest vectors that a row of C fills: N elements or fewer.
+// By the largest vectors that a row of C fills, N elements or fewer, or of many rows the smallest that holds one.
 template <class T, int N, int P, ending E>
 HWY_INLINE void update_columns_of(far_tile_work<T> const& w, std::int64_t rows) {
+  constexpr int many_rows = 32;  // by which the first masked store has come to rest
   using D = hn::CappedTag<T, N>;
-  if constexpr (N > 1)
+  if constexpr (N > 1) {
+    if constexpr (has_mask_registers && N > 2 && E != ending::added)
+      if (w.cols < N && 2 * w.cols > N && rows >= many_rows) return update_part_of_vector<T, D, P, E>(w, rows);
     if (w.cols < N) return update_columns_of<T, N / 2, P, E>(w, rows);
+  }
   if (w.cols == N) return update_columns<T, D, 1, P, E>(w, rows);
   update_columns<T, D, 2, P, E>(w, rows);
 }
@@ -180,12 +196,6 @@ template <class T, int P>
 HWY_NOINLINE void update_down(far_tile_work<T> const& w, std::int64_t rows) {
   constexpr int N = lanes<T>;
   auto const how = ending_of(w);
-  if constexpr (has_mask_registers) {
-    constexpr int many_rows = 32;  // by which the first masked store has come to rest
-    if (how != ending::added && w.cols < N && 2 * w.cols > N && rows >= many_rows)
-      return how == ending::plain ? update_part_of_vector<T, P, ending::plain>(w, rows)
-                                  : update_part_of_vector<T, P, ending::scaled>(w, rows);
-  }
   if (how == ending::plain) return update_columns_of<T, N, P, ending::plain>(w, rows);
   if (how == ending::scaled) return update_columns_of<T, N, P, ending::scaled>(w, rows);
   update_columns_of<T, N, P, ending::added>(w, rows);
