@@ -15,27 +15,15 @@ namespace tandem::cpu {
 namespace {
 
 // Beyond so many rows of the small operand, packing the large one costs less than reading it that often.
-constexpr std::int64_t most_columns = 6, most_rows = 24;
-
-// In steps of a multiply-add of vectors: what a sum costs at its end, where its lanes are added up.
-constexpr std::int64_t sum_steps = 5;
+constexpr std::int64_t most_rows = 24;
 
 constexpr std::int64_t small_bytes = 128 << 10;  // of the small operand that stay while the large one passes
-
-// A tile's vectors lie along the columns of C: each row of A takes a step for each term, however few the columns. B is
-// laid along k first, if it does not lie so, at some steps an element.
-template <class T>
-bool few_columns(microkernel<T> const& kernel, operands<T> const& o) {
-  if (o.n > most_columns || o.a_col != 1 || o.m <= o.n) return false;
-  std::int64_t const copying = o.b_row == 1 ? 0 : 2 * kernel.lanes * o.k;
-  return o.n * (o.m * (o.k + kernel.lanes * sum_steps) + copying) < o.m * o.k * kernel.lanes;
-}
 
 // Tiles would have B turned first, which takes about a step an element; less beside few of them.
 template <class T>
 bool few_rows(operands<T> const& o) {
   constexpr std::int64_t many = 4, beside_few = 8;
-  std::int64_t const worth = o.n >= many * o.m ? sum_steps : beside_few;
+  std::int64_t const worth = o.n >= many * o.m ? steps_of_sum : beside_few;
   return o.m <= most_rows && o.b_row == 1 && (o.n > o.m || o.a_col == 1) && o.m * worth <= o.k;
 }
 
@@ -69,7 +57,7 @@ int choose_threads(operands<T> const& o, roles<T> const& r, int threads) {
 
 template <class T>
 bool suits_dots(microkernel<T> const& kernel, operands<T> const& o) {
-  return few_columns(kernel, o) || few_rows(o);
+  return (o.a_col == 1 && are_few_columns(kernel, o.m, o.n, o.k, o.b_row == 1)) || few_rows(o);
 }
 
 template <class T>

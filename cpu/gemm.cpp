@@ -350,9 +350,9 @@ constexpr std::int64_t few_products = 1024, long_edge = 128;  // of so few the t
 /// Of few terms, whether C is large enough for one loop over it to begin sooner than tiles end. Tiles take longer if B
 /// is transposed, but then this loop has B turned as well.
 template <class T>
-bool is_worth_a_loop(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, bool turns_b) {
-  std::int64_t const many = turns_b ? 4096 : 1000;
-  return m >= long_edge || n >= long_edge || m * n >= many || (!turns_b && goes_down(kernel, m, n));
+bool is_worth_a_loop(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, bool turns_b) {
+  std::int64_t const few = 6, many = turns_b ? 4096 : 1000;
+  return m >= long_edge || n >= long_edge || m * n >= many || (!turns_b && (k <= few || goes_down(kernel, m, n)));
 }
 
 /// A small product that is not one tile. The other ways need some length before they are worth their beginning.
@@ -362,7 +362,7 @@ void multiply_several(microkernel<T> const& kernel, problem const& p, execution 
   if (is_dots_in_place(p)) return multiply_dots_in_place(kernel, p);
   operands<T> const o(p);
   int const threads = threads_of_small<T>(p, e);
-  bool const is_worth = is_worth_a_loop(kernel, p.m, p.n, o.b_col != 1);
+  bool const is_worth = is_worth_a_loop(kernel, p.m, p.n, p.k, o.b_col != 1);
   if ((is_worth && suits_few_terms(kernel, o)) || streams_rows(o)) return multiply_few_terms(kernel, o, 1);
   if (p.m * p.n * p.k >= many_products && suits_dots(kernel, o)) return multiply_dots(kernel, o, threads);
   if (suits_narrow(kernel, o)) return multiply_narrow(kernel, o, threads);
@@ -404,7 +404,7 @@ constexpr std::int64_t worth_dots = 256, few_of_a_row = 5;  // elements of A; el
 template <class T>
 [[gnu::noinline]] glance glance_twice(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
                                       bool trans_a, bool trans_b, std::int64_t lda, std::int64_t b_row) {
-  constexpr std::int64_t few_rows = 2, few_columns = 6, terms_a_row = 5, few_rows_turned = 32;
+  constexpr std::int64_t terms_a_row = 5, few_rows_turned = 32;
   constexpr std::int64_t near = 4096;  // elements that stay in L1
   if (trans_b && m <= few_rows_turned && n <= kernel.turned_edge && k <= kernel.turned_edge) return glance::turned_tile;
   if (n == 1 && b_row == 1 && !trans_a && m * k >= worth_dots && k > few_of_a_row) return glance::column;
@@ -412,12 +412,14 @@ template <class T>
   if (!trans_b && is_one_tile(kernel, m, n, k)) return glance::one_tile;
   auto const tiles = trans_b ? glance::packed_tiles : glance::tiles;
   if (trans_b && k >= terms_a_row * std::min(m, n)) return glance::unclear;
-  if (m * n * k <= few_products && n <= long_edge) return tiles;
-  if (!trans_b && n * k <= near && is_worth_a_loop(kernel, m, n, false) &&
+  if (!trans_b && n * k <= near && is_worth_a_loop(kernel, m, n, k, false) &&
       are_few_terms(kernel, m, n, k, trans_a ? 1 : lda) && !copies_rows_of_b(kernel, m, n, k, b_row))
     return glance::few_terms;
+  if (m * n * k <= few_products && n <= long_edge) return tiles;
   bool const may_be_narrow = trans_a && (trans_b || (m >= n && n <= 2 * kernel.lanes));
-  if (may_be_narrow || m <= few_rows || n <= few_columns || k <= kernel.most_terms) return glance::unclear;
+  if (may_be_narrow || streams_rows<T>(m, n)) return glance::unclear;
+  if (!trans_a && !trans_b && are_few_columns(kernel, m, n, k, b_row == 1)) return glance::unclear;
+  if (k <= kernel.most_terms && is_worth_a_loop(kernel, m, n, k, trans_b)) return glance::unclear;
   bool const is_alone = m * n * k * static_cast<std::int64_t>(sizeof(T)) < worth_a_thread;
   return is_alone && columns_left(kernel, m, n, k, 2) == 0 ? tiles : glance::unclear;
 }

@@ -57,9 +57,13 @@ struct tiling {
 
 /// Whether C is one or two rows so long that whole ones are passed over at a time, each row of B a stream.
 template <class T>
-bool streams_rows(operands<T> const& o) {
+bool streams_rows(std::int64_t m, std::int64_t n) {
   constexpr std::int64_t most_rows = 2, least = 1024;  // bytes of a row
-  return o.m <= most_rows && o.n * static_cast<std::int64_t>(sizeof(T)) >= least;
+  return m <= most_rows && n * static_cast<std::int64_t>(sizeof(T)) >= least;
+}
+template <class T>
+bool streams_rows(operands<T> const& o) {
+  return streams_rows<T>(o.m, o.n);
 }
 
 /// The elements of `n` columns in panels of `cols`, the last of the narrowest width that takes it.
