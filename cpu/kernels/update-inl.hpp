@@ -180,7 +180,7 @@ HWY_INLINE void update_part_of_vector(far_tile_work<T> const& w, std::int64_t ro
 // By the largest vectors that a row of C fills, N elements or fewer, or of many rows the smallest that holds one.
 template <class T, int N, int P, ending E>
 HWY_INLINE void update_columns_of(far_tile_work<T> const& w, std::int64_t rows) {
-  constexpr int many_rows = 32;  // by which the first masked store has come to rest
+  constexpr int many_rows = 16;  // by which the first masked store has come to rest
   using D = hn::CappedTag<T, N>;
   if constexpr (N > 1) {
     if constexpr (has_mask_registers && N > 2 && E != ending::added)
