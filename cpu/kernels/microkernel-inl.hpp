@@ -508,6 +508,8 @@ HWY_NOINLINE void dot_rows(dot_work<T> const& w, std::int64_t rows) {
     if (rows == 0) return;
     auto left = w;
     left.a = a, left.c = c;
+    if constexpr (R > 3)
+      if (rows == 3) return dot_rows<T, 3, J, asks>(left, rows);
     dot_rows<T, R / 2, J, asks>(left, rows);
   }
 }
