@@ -314,15 +314,21 @@ template <class T>
   });
 }
 
-constexpr std::int64_t worth_a_thread = 1 << 20;  // multiply-adds times bytes of an element
+/// The work, in multiply-adds times bytes of an element, that a thread more is worth: as much as takes two microseconds
+/// or so, more on processors whose vectors of 64 bytes are computed at once.
+template <class T>
+std::int64_t worth_a_thread(microkernel<T> const& kernel) {
+  bool const is_fast = kernel.lanes * sizeof(T) == 64 && !kernel.half_costs_half;
+  return is_fast ? 5 << 18 : 1 << 20;
+}
 
 /// Threads for a small product, one for as much work as this. Nobody is woken for it, which takes longer than all of
 /// it: threads take part where one product follows the other.
 template <class T>
-int threads_of_small(problem const& p, execution const& e) {
-  std::int64_t const work = p.m * p.n * p.k * static_cast<std::int64_t>(sizeof(T));
-  if (work < worth_a_thread) return 1;
-  int const threads = std::min(offered_threads(e), static_cast<int>(1 + work / worth_a_thread));
+int threads_of_small(microkernel<T> const& kernel, problem const& p, execution const& e) {
+  std::int64_t const work = p.m * p.n * p.k * static_cast<std::int64_t>(sizeof(T)), worth = worth_a_thread(kernel);
+  if (work < worth) return 1;
+  int const threads = std::min(offered_threads(e), static_cast<int>(1 + work / worth));
   return threads > 1 && is_team_wanted_often() ? threads : 1;
 }
 
@@ -361,7 +367,7 @@ void multiply_several(microkernel<T> const& kernel, problem const& p, execution 
   constexpr std::int64_t many_products = 2000;
   if (is_dots_in_place(p)) return multiply_dots_in_place(kernel, p);
   operands<T> const o(p);
-  int const threads = threads_of_small<T>(p, e);
+  int const threads = threads_of_small(kernel, p, e);
   bool const is_worth = is_worth_a_loop(kernel, p.m, p.n, p.k, o.b_col != 1);
   if ((is_worth && suits_few_terms(kernel, o)) || streams_rows(o)) return multiply_few_terms(kernel, o, 1);
   if (p.m * p.n * p.k >= many_products && suits_dots(kernel, o)) return multiply_dots(kernel, o, threads);
@@ -420,7 +426,7 @@ template <class T>
   if (may_be_narrow || streams_rows<T>(m, n)) return glance::unclear;
   if (!trans_a && !trans_b && are_few_columns(kernel, m, n, k, b_row == 1)) return glance::unclear;
   if (k <= kernel.most_terms && is_worth_a_loop(kernel, m, n, k, trans_b)) return glance::unclear;
-  bool const is_alone = m * n * k * static_cast<std::int64_t>(sizeof(T)) < worth_a_thread;
+  bool const is_alone = m * n * k * static_cast<std::int64_t>(sizeof(T)) < worth_a_thread(kernel);
   return is_alone && columns_left(kernel, m, n, k, 2) == 0 ? tiles : glance::unclear;
 }
 
