@@ -380,7 +380,7 @@ void multiply_several(microkernel<T> const& kernel, problem const& p, execution 
 /// transposed), since none of the other ways takes so many terms, columns and rows; that it is a tile of so few columns
 /// and terms that a transposed B is turned in registers; a few terms beside a B that stays in L1 as it lies; a column
 /// of dot products; or a few rows of long sums.
-enum class glance { unclear, one_tile, tiles, packed_tiles, turned_tile, few_terms, column, deep_tiles };
+enum class glance { unclear, one_tile, tiles, packed_tiles, turned_tile, few_terms, column, deep_tiles, wide_tile };
 
 constexpr std::int64_t long_sum = 32;
 
@@ -414,6 +414,7 @@ template <class T>
   constexpr std::int64_t near = 4096;  // elements that stay in L1
   if (trans_b && m <= few_rows_turned && n <= kernel.turned_edge && k <= kernel.turned_edge) return glance::turned_tile;
   if (n == 1 && b_row == 1 && !trans_a && m * k >= worth_dots && k > few_of_a_row) return glance::column;
+  if (!trans_b && are_whole_rows(kernel, m, n, k)) return glance::wide_tile;
   if (!trans_b && is_deep(kernel, m, n, k)) return glance::deep_tiles;
   if (!trans_b && is_one_tile(kernel, m, n, k)) return glance::one_tile;
   auto const tiles = trans_b ? glance::packed_tiles : glance::tiles;
@@ -468,6 +469,7 @@ template <class T>
   if (known == glance::turned_tile) return kernel.turned_tile(w, m);
   if (known == glance::few_terms) return multiply_few_terms_near(kernel, w, m);
   if (known == glance::column) return multiply_column(kernel, w, m);
+  if (known == glance::wide_tile) return kernel.wide_tile(m, n)(w);
   multiply_deep(kernel, w, m, n);
 }
 
@@ -494,7 +496,10 @@ template <class T>
     auto w = tile_in_place<T>(p);
     return multiply_deep(kernel, w, p.m, p.n);
   }
-  product<T>(kernel, o, tiling_of(kernel, way, o), e)();
+  auto const t = tiling_of(kernel, way, o);
+  if (t.whole_rows && o.k <= t.kc)
+    return multiply_panels<T>(kernel, o, t, {0, o.m}, {0, o.n}, {0, o.k}, nullptr, nullptr);
+  product<T>(kernel, o, t, e)();
 }
 
 template <class T>

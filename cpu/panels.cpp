@@ -205,6 +205,23 @@ std::int64_t multiply_rows(microkernel<T> const& kernel, operands<T> const& o, t
   return p;
 }
 
+/// C in one tile, whose rows of B are one stream.
+template <class T>
+void multiply_whole_rows(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, span_of terms) {
+  tile_work<T> w;
+  w.a = o.a + terms.first * o.a_col, w.a_row = o.a_row, w.a_col = o.a_col;
+  w.b = o.b + terms.first * o.b_row, w.b_row = o.b_row;
+  w.alpha = o.alpha, w.beta = o.beta;
+  w.c = o.c, w.ldc = o.ldc;
+  w.cols = o.n;
+  for (std::int64_t p = terms.first; p < terms.last; p += t.kc) {
+    w.k = std::min(t.kc, terms.last - p);
+    kernel.wide_tile(o.m, o.n)(w);
+    w.a += w.k * o.a_col, w.b += w.k * o.b_row;
+    w.beta = 1;
+  }
+}
+
 /// What is packed of B for the block behind that at (i0, j0, p0), if this is to be asked for.
 template <class T>
 rows_later<T> packed_next(operands<T> const& o, tiling const& t, span_of rows, span_of cols, span_of terms,
@@ -241,6 +258,7 @@ std::int64_t packed_b_size(microkernel<T> const& kernel, tiling const& t) {
 template <class T>
 void multiply_panels(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, span_of rows, span_of cols,
                      span_of terms, T* packed_a, T* packed_b) {
+  if (t.whole_rows) return multiply_whole_rows(kernel, o, t, terms);
   bool const by_rows = rows.size() > 0 && streams_rows(o) && t.kc == kernel.most_terms && !t.pack_b;
   auto const first = by_rows ? multiply_rows(kernel, o, t, rows, cols, terms) : terms.first;
   for (std::int64_t p0 = first; p0 < terms.last; p0 += t.kc) {

@@ -45,6 +45,7 @@ struct tiling {
   bool pack_a = false;       ///< else A is read where it lies
   bool pack_b = false;       ///< else B is read where it lies, which it must not be if it is transposed
   bool b_stays = false;      ///< B, read where it lies, stays in L2: row of tiles by row of tiles, as if it were packed
+  bool whole_rows = false;   ///< all columns of B, read where it lies, are one tile's
   bool far_c = false;        ///< C lies beyond L2
   std::int64_t c_ahead = 0;  ///< columns from a tile to the one whose C is asked for while it works
   bool streaming = false;    ///< C goes past the caches
@@ -54,6 +55,12 @@ struct tiling {
   bool asks_for_next_c = false;  ///< a tile asks for the C of the next one, not for that which is c_ahead
   std::int64_t dot_cols = 0;     ///< of the last columns of C, which are dot products along A's rows
 };
+
+/// Whether C is a few rows that fit the registers whole, of more than a few terms.
+template <class T>
+bool are_whole_rows(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return k > kernel.most_terms && kernel.wide_tile(m, n) != nullptr;
+}
 
 /// Whether C is one or two rows so long that whole ones are passed over at a time, each row of B a stream.
 template <class T>

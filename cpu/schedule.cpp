@@ -131,6 +131,18 @@ std::int64_t ahead_of_rows(cache_sizes const& caches, microkernel<T> const& kern
   return kernel.most_terms * o.n * size <= caches.l2 / 2 ? kernel.most_terms * o.b_row : 1024 / size;
 }
 
+/// A few whole rows of C in registers, where threads may share k: panels of some hundred KiB of B.
+template <class T>
+tiling whole_rows(operands<T> const& o) {
+  constexpr std::int64_t size = sizeof(T), of_b = 128 << 10, least = 64;
+  tiling t;
+  t.rows = o.m, t.cols = o.n;
+  t.mc = o.m, t.nc = o.n;
+  t.kc = split(o.k, std::max(of_b / (o.n * size), least), 8);
+  t.whole_rows = true;
+  return t;
+}
+
 /// A skinny C: B is used up as it comes, in stretches of its rows, while C stays in L2. A row is one stream from one
 /// end to the other; tiles that are wide and low take whole lines of each.
 template <class T>
@@ -164,6 +176,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   t.rows = kernel.mr, t.cols = kernel.nr;
   bool const transposed_b = o.b_col != 1, near = are_near(caches, o);
   auto const widest = static_cast<std::size_t>(kernel.widest);
+  if (!transposed_b && are_whole_rows(kernel, o.m, o.n, o.k)) return whole_rows(o);
   if (o.m <= 2 * kernel.mr && !transposed_b) return skinny(caches, kernel, o);
   if (o.n <= 4 * kernel.nr && (o.a_col == 1 || o.m * size <= 512)) {
     // A narrow C: A is used up as it comes, along its rows or in rows that are short; a block of B fills half of L2.
@@ -256,8 +269,9 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
     if (g.terms > 1) cost += waking(g.parts()) + 4 * as_double(o.m) * halves / 2 * sums / g.parts();
     if (cost < best_cost) best = g, best_cost = cost;
   };
-  for (int rows = 1; rows <= threads && rows <= o.m; ++rows)
-    for (int cols = 1; rows * cols <= threads && cols <= ceil_div(o.n, kernel.lanes); ++cols) {
+  std::int64_t const most_rows = t.whole_rows ? 1 : o.m, most_cols = t.whole_rows ? 1 : ceil_div(o.n, kernel.lanes);
+  for (int rows = 1; rows <= threads && rows <= most_rows; ++rows)
+    for (int cols = 1; rows * cols <= threads && cols <= most_cols; ++cols) {
       consider({rows, cols, 1});
       int const terms =
           static_cast<int>(std::min({std::int64_t{threads} / (rows * cols), ceil_div(o.k, t.kc), most_terms}));

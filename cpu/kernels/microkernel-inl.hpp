@@ -117,7 +117,7 @@ HWY_INLINE void settle(tile_work<T> const& w, hn::Vec<D> (&acc)[R][V], first_lan
   if (w.beta == 0) {
     HWY_UNROLL(16)
     for (int r = 0; r < R; ++r) {
-      HWY_UNROLL(4)
+      HWY_UNROLL(24)
       for (int v = 0; v < V; ++v) acc[r][v] = hn::Mul(alpha, acc[r][v]);
     }
     return;
@@ -125,7 +125,7 @@ HWY_INLINE void settle(tile_work<T> const& w, hn::Vec<D> (&acc)[R][V], first_lan
   T const* HWY_RESTRICT const c = w.c;
   HWY_UNROLL(16)
   for (int r = 0; r < R; ++r) {
-    HWY_UNROLL(4)
+    HWY_UNROLL(24)
     for (int v = 0; v < V; ++v) {
       T const* const at = c + r * w.ldc + v * N;
       auto const old = v < V - 1 || last.count == N ? hn::LoadU(d, at) : last.load(at);
@@ -141,7 +141,7 @@ HWY_INLINE void store(tile_work<T> const& w, hn::Vec<D> const (&values)[R][V], f
   T* HWY_RESTRICT const c = w.c;
   HWY_UNROLL(16)
   for (int r = 0; r < R; ++r) {
-    HWY_UNROLL(4)
+    HWY_UNROLL(24)
     for (int v = 0; v < V; ++v) {
       T* const at = c + r * w.ldc + v * N;
       if (v < V - 1 || last.count == N)
@@ -159,7 +159,7 @@ HWY_INLINE void stream(tile_work<T> const& w, hn::Vec<D> const (&values)[R][V]) 
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
   HWY_UNROLL(16)
   for (int r = 0; r < R; ++r) {
-    HWY_UNROLL(4)
+    HWY_UNROLL(24)
     for (int v = 0; v < V; ++v) hn::Stream(values[r][v], d, w.c + r * w.ldc + v * N);
   }
 }
@@ -174,7 +174,7 @@ HWY_INLINE void write(tile_work<T> const& w, hn::Vec<D> (&acc)[R][V], first_lane
     HWY_ALIGN T sums[R * V * N];
     HWY_UNROLL(16)
     for (int r = 0; r < R; ++r) {
-      HWY_UNROLL(4)
+      HWY_UNROLL(24)
       for (int v = 0; v < V; ++v) hn::Store(acc[r][v], d, sums + (r * V + v) * N);
     }
     return finish<T, D>(w, sums, R, V);
@@ -353,6 +353,38 @@ HWY_NOINLINE void deep_tile(tile_work<T> const& w) {
     }
   }
   write<T, D, R, V>(w, acc[0], last);
+}
+
+// R whole rows of C, as far as they fit the registers: B's rows lie one behind the other and pass as one stream, which
+// the hardware follows faster than the parts of rows that narrower tiles take.
+template <class T, int R, int V>
+HWY_NOINLINE void wide_tile(tile_work<T> const& w) {
+  using D = hn::ScalableTag<T>;
+  D const d;
+  constexpr int N = lanes<T>;
+  column<T, R> a(w.a, w.a_row, w.a_col);
+  first_lanes<D> const last(static_cast<std::size_t>(w.cols - (V - 1) * N));
+  hn::Vec<D> acc[R][V];  // (rows, vectors)
+  HWY_UNROLL(4)
+  for (int r = 0; r < R; ++r) {
+    HWY_UNROLL(24)
+    for (int v = 0; v < V; ++v) acc[r][v] = hn::Zero(d);
+  }
+  T const* HWY_RESTRICT b = w.b;
+  for (std::int64_t p = w.k; p > 0; --p, a.advance(), b += w.b_row) {
+    hn::Vec<D> element[R];
+    HWY_UNROLL(4)
+    for (int r = 0; r < R; ++r) element[r] = hn::Set(d, a.at(r));
+    HWY_UNROLL(24)
+    for (int v = 0; v < V; ++v) {
+      bool const whole = v < V - 1 || (last.count == N && !has_mask_registers);
+      auto const part = whole ? hn::LoadU(d, b + v * N) : last.load(b + v * N);
+      auto const b_v = R > 1 ? in_register(part) : part;
+      HWY_UNROLL(4)
+      for (int r = 0; r < R; ++r) acc[r][v] = hn::MulAdd(element[r], b_v, acc[r][v]);
+    }
+  }
+  write<T, D, R, V>(w, acc, last);
 }
 
 // A tile of so few columns and terms that a B whose columns lie together is turned in registers: a copy in memory could
@@ -580,6 +612,17 @@ constexpr void fill_deep(microkernel<T>& k, int width) {
   }
 }
 
+// Of one to four rows, as many vectors as leave registers for a row's element and a vector of B.
+template <class T, int sums, int R = 1, int V = 5>
+constexpr void fill_wide(microkernel<T>& k) {
+  if constexpr (R <= microkernel<T>::wide_rows && R * V <= sums) {
+    k.wide_tiles[R - 1][V - 5] = wide_tile<T, R, V>;
+    fill_wide<T, sums, R, V + 1>(k);
+  } else if constexpr (R < microkernel<T>::wide_rows) {
+    fill_wide<T, sums, R + 1>(k);
+  }
+}
+
 template <class T, int R>
 constexpr void fill_pack_a(microkernel<T>& k) {
   if constexpr (R > 0) {
@@ -612,6 +655,7 @@ constexpr microkernel<T> make_microkernel() {
   fill<T, full, most_rows(registers, 4, mr), 4>(k, 4);
   for (int width = 1; width <= 4; ++width)
     if (width * k.rows[width] >= enough_sums) k.widest = width;
+  fill_wide<T, registers / 4 * 3>(k);
   fill_pack_a<T, mr>(k);
   k.turned_edge = transpose_edge<T>, k.turned_tile = turned_tile<T>;
   k.combine = combine<T>;

@@ -89,6 +89,10 @@ struct microkernel {
   /// their own sums. In whatever tile, the terms of a sum are added in the same order.
   std::array<std::array<tile_function<T>, 4>, widths> deep_tiles = {};
   int most_deep = 0;
+  /// By rows - 1 and vectors - 5: tiles of a few rows, wider than the others, that take whole rows of a B that lies
+  /// where it is, which then passes as one stream; null: there is none.
+  static constexpr int most_wide = 24, wide_rows = 4;
+  std::array<std::array<tile_function<T>, most_wide - 4>, wide_rows> wide_tiles = {};
   /// The tile of at most turned_edge columns and terms, where B's columns lie together: element (p, j) is
   /// b[j * b_row + p].
   int turned_edge = 0;
@@ -130,6 +134,12 @@ struct microkernel {
   tile_function<T> deep_tile(std::int64_t tile_rows, std::int64_t cols) const {
     if (tile_rows > most_deep || cols > 4 * lanes) return nullptr;
     return deep_tiles[static_cast<std::size_t>(width_of(cols))][static_cast<std::size_t>(tile_rows - 1)];
+  }
+  /// Null: there is none.
+  tile_function<T> wide_tile(std::int64_t tile_rows, std::int64_t cols) const {
+    std::int64_t const vectors = (cols + lanes - 1) / lanes;
+    if (tile_rows > wide_rows || vectors <= 4 || vectors > most_wide) return nullptr;
+    return wide_tiles[static_cast<std::size_t>(tile_rows - 1)][static_cast<std::size_t>(vectors - 5)];
   }
   std::int64_t elements(int width) const { return width == 0 ? lanes / 2 : width * lanes; }
   tile_function<T> tile(source b, int width, std::int64_t tile_rows, bool asks = false) const {

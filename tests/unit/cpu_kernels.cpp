@@ -304,6 +304,20 @@ TEST_CASE("a few columns of few terms, for which a transposed B is turned in reg
   });
 }
 
+TEST_CASE("a few whole rows of C in registers, in one panel of k or several") {
+  for_each_gemm([](tandem::kernel const& row) {
+    for (std::int64_t m = 1; m <= 5; ++m)
+      for (std::int64_t n : {17, 20, 24, 33, 40, 47, 49, 64, 65, 80, 95, 97, 111, 128, 130, 192, 193, 300, 384, 385})
+        for (std::int64_t k : {9, 50, 1500})
+          for (bool trans_a : {false, true}) {
+            INFO(m, "x", n, "x", k, " ", trans_a);
+            CHECK(errors(row, {m, n, k}, {.trans_a = trans_a, .gap = m % 2}) == 0);
+            CHECK(errors(row, {m, n, k},
+                         {.trans_a = trans_a, .alpha = -1.25, .beta = 0.5, .gap = 2, .integers = false}) == 0);
+          }
+  });
+}
+
 TEST_CASE("a small column, whose dot products begin at once") {
   for_each_gemm([](tandem::kernel const& row) {
     for (std::int64_t m : {2, 3, 5, 17, 48, 120})
@@ -516,7 +530,9 @@ TEST_CASE("the bits do not depend on the number of threads") {
                            {64, 65, 67},
                            {80, 78, 79},
                            {19, 239, 44},
-                           {127, 33, 120}}) {
+                           {127, 33, 120},
+                           {1, 90, 9000},
+                           {3, 70, 9000}}) {
       INFO(s.m, "x", s.n, "x", s.k);
       auto const same = [&]<class T>(T) {
         for (bool trans : {false, true}) {

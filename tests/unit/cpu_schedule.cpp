@@ -391,6 +391,19 @@ TEST_CASE("a small C of many terms, A transposed: both operands where they lie")
   });
 }
 
+TEST_CASE("threads share k alone where C's rows are whole, in panels of B that are alike for any number of them") {
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    auto const o = product<T>(1, 5 * kernel.lanes, 100000);
+    auto const t = tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20}, kernel, o);
+    CHECK(t.whole_rows);
+    CHECK(t.cols == o.n);
+    CHECK(t.kc * o.n * static_cast<std::int64_t>(sizeof(T)) <= 128 << 10);
+    auto const g = tandem::cpu::choose_grid(kernel, o, t, 2, true);
+    CHECK(g.rows * g.cols == 1);
+    CHECK(g.terms == 2);
+  });
+}
+
 TEST_CASE("a C beyond L2 is asked for a tile early where sums are short") {
   cache_sizes const caches{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
