@@ -332,25 +332,13 @@ int threads_of_small(microkernel<T> const& kernel, problem const& p, execution c
   return threads > 1 && is_team_wanted_often() ? threads : 1;
 }
 
-/// A and B lie along k, and there are few of the one beside the other's terms.
-bool is_dots_in_place(problem const& p) {
+/// Whether A and B, which lie along k, are few rows of the one beside the other's terms.
+bool are_dots_in_place(std::int64_t m, std::int64_t n, std::int64_t k) {
   constexpr std::int64_t least = 24, terms = 8;  // that pay for adding up a sum's lanes
-  return p.trans_b && !p.trans_a && p.k >= least && std::min(p.m, p.n) * terms <= p.k;
+  return k >= least && std::min(m, n) * terms <= k;
 }
 
-template <class T>
-[[gnu::noinline]] void multiply_dots_in_place(microkernel<T> const& kernel, problem const& p) {
-  dot_work<T> w;
-  w.k = p.k;
-  w.a = static_cast<T const*>(p.a), w.a_row = p.lda;
-  w.b = static_cast<T const*>(p.b), w.b_col = p.ldb;
-  w.alpha = static_cast<T>(p.alpha), w.beta = static_cast<T>(p.beta);
-  w.c = static_cast<T*>(p.c), w.c_row = p.ldc, w.c_col = 1;
-  if (p.m >= p.n) return kernel.dots(w, p.m, p.n);
-  std::swap(w.a, w.b), std::swap(w.a_row, w.b_col), std::swap(w.c_row, w.c_col);
-  kernel.dots(w, p.n, p.m);
-}
-
+constexpr std::int64_t many_products = 2000;  // dot products need some length before they are worth their beginning
 constexpr std::int64_t few_products = 1024, long_edge = 128;  // of so few the tiles, unless C's rows are long
 
 /// Of few terms, whether C is large enough for one loop over it to begin sooner than tiles end. Tiles take longer if B
@@ -364,8 +352,6 @@ bool is_worth_a_loop(microkernel<T> const& kernel, std::int64_t m, std::int64_t 
 /// A small product that is not one tile. The other ways need some length before they are worth their beginning.
 template <class T>
 void multiply_several(microkernel<T> const& kernel, problem const& p, execution const& e) {
-  constexpr std::int64_t many_products = 2000;
-  if (is_dots_in_place(p)) return multiply_dots_in_place(kernel, p);
   operands<T> const o(p);
   int const threads = threads_of_small(kernel, p, e);
   bool const is_worth = is_worth_a_loop(kernel, p.m, p.n, p.k, o.b_col != 1);
@@ -380,7 +366,18 @@ void multiply_several(microkernel<T> const& kernel, problem const& p, execution 
 /// transposed), since none of the other ways takes so many terms, columns and rows; that it is a tile of so few columns
 /// and terms that a transposed B is turned in registers; a few terms beside a B that stays in L1 as it lies; a column
 /// of dot products; or a few rows of long sums.
-enum class glance { unclear, one_tile, tiles, packed_tiles, turned_tile, few_terms, column, deep_tiles, wide_tile };
+enum class glance {
+  unclear,
+  one_tile,
+  tiles,
+  packed_tiles,
+  turned_tile,
+  few_terms,
+  column,
+  dots,
+  deep_tiles,
+  wide_tile
+};
 
 constexpr std::int64_t long_sum = 32;
 
@@ -410,7 +407,7 @@ constexpr std::int64_t worth_dots = 256, few_of_a_row = 5;  // elements of A; el
 template <class T>
 [[gnu::noinline]] glance glance_twice(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
                                       bool trans_a, bool trans_b, std::int64_t lda, std::int64_t b_row) {
-  constexpr std::int64_t terms_a_row = 5, few_rows_turned = 32;
+  constexpr std::int64_t terms_a_row = 5, few_rows_turned = 32, terms_turned = 16;
   constexpr std::int64_t near = 4096;  // elements that stay in L1
   if (trans_b && m <= few_rows_turned && n <= kernel.turned_edge && k <= kernel.turned_edge) return glance::turned_tile;
   if (n == 1 && b_row == 1 && !trans_a && m * k >= worth_dots && k > few_of_a_row) return glance::column;
@@ -418,12 +415,14 @@ template <class T>
   if (!trans_b && is_deep(kernel, m, n, k)) return glance::deep_tiles;
   if (!trans_b && is_one_tile(kernel, m, n, k)) return glance::one_tile;
   auto const tiles = trans_b ? glance::packed_tiles : glance::tiles;
-  if (trans_b && k >= terms_a_row * std::min(m, n)) return glance::unclear;
+  if (trans_b && !trans_a && are_dots_in_place(m, n, k)) return glance::dots;
+  if (trans_b && k >= terms_a_row * std::min(m, n) && m * n * k >= many_products) return glance::unclear;
   if (!trans_b && n * k <= near && is_worth_a_loop(kernel, m, n, k, false) &&
       are_few_terms(kernel, m, n, k, trans_a ? 1 : lda) && !copies_rows_of_b(kernel, m, n, k, b_row))
     return glance::few_terms;
   if (m * n * k <= few_products && n <= long_edge) return tiles;
-  bool const may_be_narrow = trans_a && (trans_b || (m >= n && n <= 2 * kernel.lanes));
+  bool const may_be_turned = trans_b && m >= kernel.lanes && k >= terms_turned;
+  bool const may_be_narrow = trans_a && (may_be_turned || (m >= n && n <= 2 * kernel.lanes));
   if (may_be_narrow || streams_rows<T>(m, n)) return glance::unclear;
   if (!trans_a && !trans_b && are_few_columns(kernel, m, n, k, b_row == 1)) return glance::unclear;
   if (k <= kernel.most_terms && is_worth_a_loop(kernel, m, n, k, trans_b)) return glance::unclear;
@@ -459,6 +458,19 @@ template <class T>
   kernel.dots(d, m, 1);
 }
 
+/// Dot products of the rows of A and the columns of B, which lie along k; few of the one stay while the other's pass.
+template <class T>
+[[gnu::noinline]] void multiply_dots_in_place(microkernel<T> const& kernel, tile_work<T> const& w, std::int64_t m) {
+  dot_work<T> d;
+  d.k = w.k;
+  d.a = w.a, d.a_row = w.a_row, d.b = w.b, d.b_col = w.b_row;
+  d.alpha = w.alpha, d.beta = w.beta;
+  d.c = w.c, d.c_row = w.ldc, d.c_col = 1;
+  if (m >= w.cols) return kernel.dots(d, m, w.cols);
+  std::swap(d.a, d.b), std::swap(d.a_row, d.b_col), std::swap(d.c_row, d.c_col);
+  kernel.dots(d, w.cols, m);
+}
+
 template <class T>
 [[gnu::always_inline]] inline void multiply_at_once(microkernel<T> const& kernel, glance known, tile_work<T>& w,
                                                     std::int64_t m, std::int64_t n) {
@@ -469,6 +481,7 @@ template <class T>
   if (known == glance::turned_tile) return kernel.turned_tile(w, m);
   if (known == glance::few_terms) return multiply_few_terms_near(kernel, w, m);
   if (known == glance::column) return multiply_column(kernel, w, m);
+  if (known == glance::dots) return multiply_dots_in_place(kernel, w, m);
   if (known == glance::wide_tile) return kernel.wide_tile(m, n)(w);
   multiply_deep(kernel, w, m, n);
 }
@@ -532,7 +545,12 @@ bool multiply_tiny(void const* state, matrix_view<T const> const& a, matrix_view
   auto const& kernel = *static_cast<microkernel<T> const*>(state);
   std::int64_t const m = c.rows(), n = c.cols(), k = a.cols();
   bool const trans_a = a.layout() == layout::col_major, trans_b = b.layout() == layout::col_major;
-  if (is_row_turned(m, n, c.ld(), trans_a, a.ld()) || !is_small(m, n, k)) return false;
+  if (is_row_turned(m, n, c.ld(), trans_a, a.ld())) {  // the transposed product, whose C is a row
+    matrix_view<T> const row(c.data(), 1, m, m);
+    matrix_view<T const> const rows_of_a(a.data(), k, m, trans_a ? a.ld() : m);
+    return multiply_tiny(state, b.transposed(), rows_of_a, row, alpha, beta);
+  }
+  if (!is_small(m, n, k)) return false;
   bool const packs = trans_b && !has_rows_of_transposed_b(n, k, b.ld());
   std::int64_t const b_row = packs || !trans_b ? b.ld() : 1;
   auto const known = glance_at(kernel, m, n, k, trans_a, packs, a.ld(), b_row);
@@ -549,7 +567,7 @@ bool multiply_tiny(void const* state, matrix_view<T const> const& a, matrix_view
 
 namespace {
 
-/// What is one tile, or tiles alone.
+/// What is known at a glance.
 template <class T, glance known>
 struct prepared_at_once {
   microkernel<T> const& kernel;
@@ -596,6 +614,15 @@ prepared_gemm prepare(Prepared const& prepared, bool as_column) {
   return {Prepared::call, std::make_shared<Prepared const>(prepared)};
 }
 
+/// What was known at a glance, by a function that does that alone.
+template <class T, glance first, glance... others>
+prepared_gemm prepare_at_once(microkernel<T> const& kernel, glance known, tile_work<T> const& w, problem const& p,
+                              bool as_column) {
+  if constexpr (sizeof...(others) > 0)
+    if (known != first) return prepare_at_once<T, others...>(kernel, known, w, p, as_column);
+  return prepare(prepared_at_once<T, first>{kernel, w, p.m, p.n}, as_column);
+}
+
 }  // namespace
 
 template <class T>
@@ -607,17 +634,10 @@ prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& given) {
   bool const packs = !has_rows_of_b(p);
   if (packs) w.b_row = p.ldb;
   auto const known = glance_at(kernel, p.m, p.n, p.k, p.trans_a, packs, p.lda, w.b_row);
-  if (known == glance::one_tile) return prepare(prepared_at_once<T, glance::one_tile>{kernel, w, p.m, p.n}, is_column);
-  if (known == glance::tiles) return prepare(prepared_at_once<T, glance::tiles>{kernel, w, p.m, p.n}, is_column);
-  if (known == glance::packed_tiles)
-    return prepare(prepared_at_once<T, glance::packed_tiles>{kernel, w, p.m, p.n}, is_column);
-  if (known == glance::turned_tile)
-    return prepare(prepared_at_once<T, glance::turned_tile>{kernel, w, p.m, p.n}, is_column);
-  if (known == glance::few_terms)
-    return prepare(prepared_at_once<T, glance::few_terms>{kernel, w, p.m, p.n}, is_column);
-  if (known == glance::deep_tiles)
-    return prepare(prepared_at_once<T, glance::deep_tiles>{kernel, w, p.m, p.n}, is_column);
-  if (known == glance::column) return prepare(prepared_at_once<T, glance::column>{kernel, w, p.m, p.n}, is_column);
+  if (known != glance::unclear)
+    return prepare_at_once<T, glance::one_tile, glance::tiles, glance::packed_tiles, glance::turned_tile,
+                           glance::few_terms, glance::column, glance::dots, glance::deep_tiles, glance::wide_tile>(
+        kernel, known, w, p, is_column);
   return prepare(prepared_tiles<T>{kernel, p}, is_column);
 }
 
