@@ -86,6 +86,8 @@ void require_device() {
   if (!state().unavailable.empty()) throw error(errc::unavailable, "gpu: " + state().unavailable);
 }
 
+std::atomic<std::size_t> buffers_so_far = 0;  // bytes
+
 }  // namespace
 
 void throw_cuda_error(cudaError_t status, std::string const& call) {
@@ -121,10 +123,14 @@ int code_version() {
 // Destructors drop the status: an error that a kernel left behind comes out of `synchronize`, and they must not throw.
 device_buffer::device_buffer(std::size_t bytes) : size_(bytes) {
   require_device();
-  if (bytes != 0) check(cudaMalloc(&data_, bytes), [&] { return fmt::format("cudaMalloc of {} bytes", bytes); });
+  if (bytes == 0) return;
+  check(cudaMalloc(&data_, bytes), [&] { return fmt::format("cudaMalloc of {} bytes", bytes); });
+  buffers_so_far.fetch_add(bytes, std::memory_order_relaxed);
 }
 
 device_buffer::~device_buffer() { cudaFree(data_); }
+
+std::size_t bytes_of_buffers_so_far() { return buffers_so_far.load(std::memory_order_relaxed); }
 
 device_buffer::device_buffer(device_buffer&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}

@@ -40,6 +40,9 @@ class device_buffer {
   std::size_t size_ = 0;
 };
 
+/// Bytes that this process has taken for device buffers until now, given back or not.
+std::size_t bytes_of_buffers_so_far();
+
 /// Copies between host and device on a stream; finished on return.
 void copy_to_device(void* device, void const* host, std::size_t bytes, CUstream_st* stream = nullptr);
 void copy_to_host(void* host, void const* device, std::size_t bytes, CUstream_st* stream = nullptr);

@@ -61,6 +61,13 @@ workspace_memory::~workspace_memory() {
   if (data_ != nullptr) cudaFreeAsync(data_, stream_);
 }
 
+std::size_t bytes_of_workspaces() {
+  std::uint64_t bytes = 0;
+  check(cudaMemPoolGetAttribute(pool_of(current_device()), cudaMemPoolAttrReservedMemCurrent, &bytes),
+        [] { return "memory of the pool of workspaces"; });
+  return bytes;
+}
+
 void trim_workspaces() {
   check(cudaMemPoolTrimTo(pool_of(current_device()), 0), [] { return "cudaMemPoolTrimTo"; });
 }

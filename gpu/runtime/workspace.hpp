@@ -15,8 +15,8 @@ namespace tandem::gpu {
 /// - in steady state nothing is allocated: the pool keeps up to `most_kept` bytes when they are not in use;
 /// - any number of host threads may use any streams, also one together;
 /// - in a stream that is being captured it becomes a node of the graph, whose memory belongs to the graph: replays
-/// share
-///   nothing with later calls. As for any graph with such nodes, only one executable graph of it may exist at a time.
+///   share nothing with later calls. As for any graph with such nodes, only one executable graph of it may exist at a
+///   time.
 ///
 /// Throws errc::out_of_memory with the size, before anything is enqueued; errc::device for a device without pools.
 class workspace_memory {
@@ -34,6 +34,9 @@ class workspace_memory {
   void* data_ = nullptr;
   CUstream_st* stream_ = nullptr;
 };
+
+/// Bytes of the device that the current device's pool has, in use or kept.
+std::size_t bytes_of_workspaces();
 
 /// Gives what the current device's pool keeps, and nothing uses, back to the device.
 void trim_workspaces();

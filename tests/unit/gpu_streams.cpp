@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <deque>
 #include <random>
 #include <string>
 #include <thread>
@@ -19,10 +18,11 @@
 #include "gpu/descriptor.hpp"
 #include "gpu/runtime/device.hpp"
 #include "gpu/runtime/gate.hpp"
+#include "gpu/runtime/workspace.hpp"
 #include "tests/kernels/early.hpp"
 #include "tests/support.hpp"
 #include "tests/unit/gpu_device_problem.hpp"
-#include "tests/unit/gpu_free_memory.hpp"
+#include "tests/unit/gpu_taken_memory.hpp"
 
 using namespace gpu_problems;
 namespace gpu = tandem::gpu;
@@ -348,20 +348,23 @@ TEST_CASE_TEMPLATE("in steady state no call takes memory from the device", T, fl
   for (auto const* row : rows<T>()) {
     CAPTURE(row->name);
     auto const taken = taken_by(*row, all);
-    auto const calls = [&](int count) {
-      for (int i = 0; i < count; ++i) taken[static_cast<std::size_t>(i) % taken.size()]->run(*row, stream.get());
-      gpu::synchronize(stream.get());
-    };
-    calls(static_cast<int>(2 * all.size()));
-    CHECK(leaves_memory_alone([&] { calls(100); }));
+    auto const call = [&](int i) { taken[static_cast<std::size_t>(i) % taken.size()]->run(*row, stream.get()); };
+    for (int i = 0; i < static_cast<int>(2 * all.size()); ++i) call(i);
+    gpu::synchronize(stream.get());
+    CHECK(take_no_memory(100, stream.get(), call));
   }
 }
 
-TEST_CASE("calls that take memory from the device are found out") {
+TEST_CASE("calls that take memory from the device now and then are found out") {
   if (!has_gpu()) return;
-  constexpr std::size_t taken = 16 << 20;
-  std::deque<gpu::device_buffer> kept;
-  CHECK_FALSE(leaves_memory_alone([&] { kept.emplace_back(taken); }));
+  made_stream const stream;
+  gpu::trim_workspaces();
+  CHECK_FALSE(take_no_memory(100, stream.get(), [](int i) {
+    if (i == 70) gpu::device_buffer const buffer(1);
+  }));
+  CHECK_FALSE(take_no_memory(100, stream.get(), [&](int i) {
+    if (i == 70) gpu::workspace_memory const workspace(1, stream.get());
+  }));
 }
 
 TEST_CASE_TEMPLATE("host threads with streams of their own get the bits of single calls", T, float, double) {

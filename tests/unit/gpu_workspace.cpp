@@ -16,7 +16,7 @@
 #include "gpu/runtime/workspace.hpp"
 #include "tests/support.hpp"
 #include "tests/unit/gpu_device_problem.hpp"
-#include "tests/unit/gpu_free_memory.hpp"
+#include "tests/unit/gpu_taken_memory.hpp"
 
 using gpu_problems::same_bits;
 using gpu_problems::shape;
@@ -110,12 +110,10 @@ TEST_CASE("in steady state calls take no memory from the device, and trimming gi
   auto const& row = find(rows_with_workspaces[0]);
   device_problem problem(deep);
   eager(row, problem);
-  CHECK(gpu_problems::leaves_memory_alone([&] {
-    for (int i = 0; i < 100; ++i) eager(row, problem);
-  }));
-  auto const steady = gpu_problems::free_memory();
+  CHECK(gpu_problems::take_no_memory(100, nullptr, [&](int) { eager(row, problem); }));
+  CHECK(gpu::bytes_of_workspaces() > 0);
   gpu::trim_workspaces();
-  CHECK(gpu_problems::free_memory() > steady);
+  CHECK(gpu::bytes_of_workspaces() == 0);
 }
 
 TEST_CASE("without memory for the workspace the error has its size, and C is as it was") {
