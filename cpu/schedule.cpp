@@ -156,9 +156,12 @@ tiling skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<
   // Rows of B that are a multiple of a page apart meet in few sets of L2. On processors with 2 MiB of it (Intel's) long
   // stretches of them push each other out; with 1 MiB (AMD's) they are faster all the same.
   bool const meet = o.b_row * size % page == 0 && has_large_l2(caches);
-  t.kc = std::min<std::int64_t>(o.k, streams_rows(o) ? kernel.most_terms : meet ? 64 : 256);
+  // Where the hardware follows rows by itself, stretches may be longer, and are asked for half as far ahead.
+  bool const follows = follows_rows(caches) && !has_large_l2(caches);
+  std::int64_t const stretch = meet ? 64 : follows ? 512 : 256, ahead = follows ? 256 : 512;  // rows of B; bytes
+  t.kc = std::min<std::int64_t>(o.k, streams_rows(o) ? kernel.most_terms : stretch);
   t.mc = o.m, t.nc = o.n;
-  t.b_ahead = streams_rows(o) ? ahead_of_rows(caches, kernel, o) : o.k * o.n * size > caches.l2 / 2 ? 512 / size : 0;
+  t.b_ahead = streams_rows(o) ? ahead_of_rows(caches, kernel, o) : o.k * o.n * size > caches.l2 / 2 ? ahead / size : 0;
   return t;
 }
 

@@ -160,7 +160,7 @@ TEST_CASE("a block of a narrow B leaves a place in L2 for the next one, where th
 }
 
 TEST_CASE("a skinny C takes short stretches of B where its rows would push each other out of L2") {
-  cache_sizes const large{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20}, small{large.l1, 1 << 20, large.l3};
+  cache_sizes const large{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20}, small{32 << 10, 1 << 20, large.l3};
   for (auto const* set : tandem::cpu::instruction_sets()) {
     INFO(set->technique);
     auto const depth = [&](cache_sizes const& caches, std::int64_t n) {
@@ -190,7 +190,7 @@ TEST_CASE("a C of up to 168 rows goes without a copy of B where tiles are wide a
 }
 
 TEST_CASE("one or two rows of C take B as a few streams") {
-  cache_sizes const caches{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
+  cache_sizes const caches{.l1 = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
   for (auto const* set : tandem::cpu::instruction_sets()) {
     INFO(set->technique);
     auto const depth = [&](std::int64_t m) {
@@ -217,8 +217,13 @@ TEST_CASE("of a B in memory the next rows are asked for while these are read, if
     CHECK(row_of_c(large, 4096 / size, 100000) == 0);
     CHECK(row_of_c(zen5, 4096 / size, 100000) == 0);
     // A skinny C's B comes from L3, too, along its rows.
-    auto const skinny = tandem::cpu::choose_tiling(large, kernel, product<T>(3, 4000, 4000));
-    CHECK(skinny.b_ahead == 512 / size);
+    auto const skinny = [&](cache_sizes const& caches) {
+      return tandem::cpu::choose_tiling(caches, kernel, product<T>(3, 4000, 4000));
+    };
+    CHECK(skinny(large).b_ahead == 512 / size);
+    CHECK(skinny(small).b_ahead == 512 / size);
+    CHECK(skinny(zen5).b_ahead == 256 / size);
+    CHECK(skinny(zen5).kc == 512);
 
     auto const column_of_c = [&](cache_sizes const& caches, std::int64_t m, std::int64_t n, std::int64_t k) {
       return tandem::cpu::dots_ahead(caches, kernel, product<T>(m, n, k));
