@@ -363,9 +363,9 @@ void multiply_several(microkernel<T> const& kernel, problem const& p, execution 
 }
 
 /// What is known at a glance of a small product: that it is one tile, or several by one thread (with B packed, if it is
-/// transposed), since none of the other ways takes so many terms, columns and rows; that it is a tile of so few columns
-/// and terms that a transposed B is turned in registers; a few terms beside a B that stays in L1 as it lies; a column
-/// of dot products; or a few rows of long sums.
+/// transposed), since none of the other ways takes so many terms, columns and rows; a tile of so few columns and terms
+/// that a transposed B is turned in registers; a few terms beside a B that stays in L1 as it lies; a column of dot
+/// products, or dot products of operands along k; a few rows of long sums; or a few whole rows in registers.
 enum class glance {
   unclear,
   one_tile,
@@ -405,7 +405,7 @@ template <class T>
 constexpr std::int64_t worth_dots = 256, few_of_a_row = 5;  // elements of A; else the sums end as soon in tiles
 
 template <class T>
-[[gnu::noinline]] glance glance_twice(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
+[[gnu::noinline]] glance look_closely(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
                                       bool trans_a, bool trans_b, std::int64_t lda, std::int64_t b_row) {
   constexpr std::int64_t terms_a_row = 5, few_rows_turned = 32, terms_turned = 16;
   constexpr std::int64_t near = 4096;  // elements that stay in L1
@@ -437,7 +437,7 @@ template <class T>
                                                std::int64_t b_row) {
   if (!trans_b && k < long_sum && (n > 1 || m * k < worth_dots) && is_one_tile(kernel, m, n, k))
     return glance::one_tile;
-  return glance_twice(kernel, m, n, k, trans_a, trans_b, lda, b_row);
+  return look_closely(kernel, m, n, k, trans_a, trans_b, lda, b_row);
 }
 
 /// A few terms beside a B that stays in L1.
