@@ -52,6 +52,7 @@ struct block {
   T beta;
   T* packed_a;
   T* packed_b;
+  bool packs_b;           ///< B's panels are not there yet
   rows_later<T> later_b;  ///< what the next block packs of B
 
   // Rows that lie together stay rows, but so far apart that they leave each other alone in L1. Columns become tiles.
@@ -72,15 +73,23 @@ struct block {
     pack(tiles.higher * (tiles.height + 1), tiles.count - tiles.higher, tiles.height);
   }
 
-  void pack_b() const {
-    T const* const src = o.b + p0 * o.b_row + j0 * o.b_col;
+  T const* place_of_b(std::int64_t j) const { return o.b + p0 * o.b_row + (j0 + j) * o.b_col; }
+  T* panel_of_b(std::int64_t j) const { return packed_b + j * kb; }
+
+  // The tile of whole vectors that packs B's rows on its way; null: there is none.
+  tile_function<T> packing_tile(std::int64_t height) const {
+    return packs_b && o.b_col == 1 ? kernel.packing_tile(kernel.width_of(t.cols), height) : nullptr;
+  }
+
+  // What the first row of tiles does not.
+  void pack_b(std::int64_t first_height) const {
     auto const pack = [&](std::int64_t first, std::int64_t count, int width) {
       if (count > 0)
-        kernel.pack_b[static_cast<std::size_t>(width)](src + first * o.b_col, o.b_col, o.b_row, count, kb,
-                                                       packed_b + first * kb);
+        kernel.pack_b[static_cast<std::size_t>(width)](place_of_b(first), o.b_col, o.b_row, count, kb,
+                                                       panel_of_b(first));
     };
     std::int64_t const rest = tiled_cols() % t.cols, whole = tiled_cols() - rest;
-    pack(0, whole, kernel.width_of(t.cols));
+    if (packing_tile(first_height) == nullptr) pack(0, whole, kernel.width_of(t.cols));
     pack(whole, rest, kernel.width_of(rest));
   }
 
@@ -116,23 +125,34 @@ struct block {
       w.a = packed_a + i * kb, w.a_row = 1, w.a_col = height;
   }
 
-  // The tile of `height` rows from row i of the block on, and of the columns from j on.
-  void multiply(std::int64_t i, std::int64_t height, std::int64_t j) const {
-    far_tile_work<T> w;
+  // What the tiles of `height` rows from row i of the block on have in common.
+  packing_tile_work<T> work_of_rows(std::int64_t i, std::int64_t height) const {
+    packing_tile_work<T> w;
     w.k = kb;
     locate_a(w, i, height);
-    w.b = t.pack_b ? packed_b + j * kb : o.b + p0 * o.b_row + j0 + j;
     w.b_row = o.b_row;
     w.a_ahead = t.a_ahead, w.b_ahead = i == 0 || t.b_stays ? t.b_ahead : 0;
-    w.c_ahead = t.asks_for_next_c ? next_c(i, height, j) : t.c_ahead;
     w.alpha = o.alpha, w.beta = beta;
-    w.c = o.c + (i0 + i) * o.ldc + j0 + j;
     w.ldc = o.ldc;
+    return w;
+  }
+
+  // The tile of these rows and of the columns from j on.
+  void multiply(packing_tile_work<T>& w, std::int64_t i, std::int64_t height, std::int64_t j) const {
+    w.b = t.pack_b ? panel_of_b(j) : place_of_b(j);
+    w.c = o.c + (i0 + i) * o.ldc + j0 + j;
     w.cols = std::min(t.cols, tiled_cols() - j);
     int const width = kernel.width_of(w.cols);
     w.streaming = t.streaming && w.cols == kernel.elements(width);
     w.asks_for_c = !w.streaming && (t.far_c || (t.pack_b && kb > long_sum));
+    w.c_ahead = t.asks_for_next_c ? next_c(i, height, j) : t.c_ahead;
+    w.next_rows = 0, w.next_step = 0;
     if (t.pack_b) ask_ahead(w, i, height, j);
+    if (auto const packing = i == 0 && w.cols == t.cols ? packing_tile(height) : nullptr) {
+      constexpr std::int64_t rows_ahead = 32;
+      w.b = place_of_b(j), w.b_ahead = rows_ahead * o.b_row, w.panel = panel_of_b(j);
+      return packing(w);
+    }
     bool const asks = w.asks_for_c || w.a_ahead != 0 || w.b_ahead != 0 || w.next_rows > 0;
     kernel.tile(t.pack_b ? source::packed : source::in_place, width, height, asks)(w);
   }
@@ -145,41 +165,53 @@ struct block {
 
   // The last tile of a row of tiles asks for what the first of the next row reads of A. A single one does where A's
   // rows are too short for the hardware to look ahead along them, and not over at once. What the next block packs of B
-  // is shared out among the other tiles.
+  // is shared out among the other tiles, from the last of them backwards: what is asked for long before would leave L2.
   void ask_ahead(far_tile_work<T>& w, std::int64_t i, std::int64_t height, std::int64_t j) const {
     constexpr std::int64_t size = sizeof(T), least = 128, most = 1024;  // bytes of a row
     std::int64_t const cols = tiled_cols();
     bool const last_asks_for_a = cols > t.cols || (kb * size >= least && kb * size <= most);
     if (last_asks_for_a && j + t.cols >= cols) {
+      w.next = w.a + height * w.a_row;
       if (w.a_col == 1)
-        w.next = w.a + height * w.a_row, w.next_row = w.a_row, w.next_length = kb,
-        w.next_rows = std::min(height, mb - i - height);
+        w.next_row = w.a_row, w.next_length = kb, w.next_rows = std::min(height, mb - i - height);
+      else if (!t.pack_a && i + height < mb)  // the ends of columns, whose beginnings come with this tile's
+        w.next += height - 1, w.next_rows = w.next_row = w.next_length = 1, w.next_step = w.a_col;
       return;
     }
     if (later_b.rows == 0) return;
     std::int64_t const askers = quotient(cols + t.cols - 1, t.cols) - (last_asks_for_a ? 1 : 0);  // of a row of tiles
-    std::int64_t const done = i * askers + height * quotient(j, t.cols), all = mb * askers;
-    std::int64_t const first = quotient(later_b.rows * done, all);
+    constexpr std::int64_t line = 64;
+    std::int64_t const at_once =
+        quotient(kb, quotient(later_b.length * size, line) + 1) + 1;  // rows that a tile asks for
+    std::int64_t const all = mb * askers, share = std::min(all, (quotient(later_b.rows, at_once) + 1) * t.rows);
+    std::int64_t const done = i * askers + height * quotient(j, t.cols) - (all - share);
+    if (done < 0) return;
+    std::int64_t const first = quotient(later_b.rows * done, share);
     w.next = later_b.at + first * later_b.apart;
     w.next_row = later_b.apart, w.next_length = later_b.length;
-    w.next_rows = quotient(later_b.rows * (done + height), all) - first;
+    w.next_rows = quotient(later_b.rows * (done + height), share) - first;
   }
 
   void multiply() const {
     row_tiles const tiles(mb, t.rows);
     std::int64_t const cols = tiled_cols();
     bool const has_columns = cols < nb;
+    if (packs_b) pack_b(tiles.size(0));
     if (has_columns) lay_columns();
     if (t.pack_b || t.b_stays) {  // a tile's rows of A lie in L1
       for (std::int64_t i = 0, done = 0; i < tiles.count; done += tiles.size(i++)) {
-        for (std::int64_t j = 0; j < cols; j += t.cols) multiply(done, tiles.size(i), j);
+        auto w = work_of_rows(done, tiles.size(i));
+        for (std::int64_t j = 0; j < cols; j += t.cols) multiply(w, done, tiles.size(i), j);
         if (has_columns) multiply_columns(done, tiles.size(i));
       }
       return;
     }
     // A panel of B that was just read lies in L1.
     for (std::int64_t j = 0; j < cols; j += t.cols)
-      for (std::int64_t i = 0, done = 0; i < tiles.count; done += tiles.size(i++)) multiply(done, tiles.size(i), j);
+      for (std::int64_t i = 0, done = 0; i < tiles.count; done += tiles.size(i++)) {
+        auto w = work_of_rows(done, tiles.size(i));
+        multiply(w, done, tiles.size(i), j);
+      }
     if (has_columns) multiply_columns(0, mb);
   }
 };
@@ -238,7 +270,6 @@ rows_later<T> packed_next(operands<T> const& o, tiling const& t, span_of rows, s
     constexpr std::int64_t length = 1024 / sizeof(T);
     return {at, kb * nb / length, length, length};
   }
-  if (!t.asks_for_b) return {};
   if (o.b_col == 1) return {at, kb, nb, o.b_row};
   return {at, nb, kb, o.b_col};
 }
@@ -269,9 +300,9 @@ void multiply_panels(microkernel<T> const& kernel, operands<T> const& o, tiling 
       for (std::int64_t j0 = cols.first; j0 < cols.last; j0 += t.nc) {
         std::int64_t const nb = std::min(t.nc, cols.last - j0);
         auto const later = packed_next(o, t, rows, cols, terms, i0, j0, p0);
-        block<T> const part{kernel, o, t, i0, mb, j0, nb, p0, kb, beta, packed_a, packed_b, later};
+        bool const packs_b = t.pack_b && (i0 == rows.first || nb < cols.size());
+        block<T> const part{kernel, o, t, i0, mb, j0, nb, p0, kb, beta, packed_a, packed_b, packs_b, later};
         if (t.pack_a && j0 == cols.first) part.pack_a();
-        if (t.pack_b && (i0 == rows.first || nb < cols.size())) part.pack_b();
         part.multiply();
       }
     }

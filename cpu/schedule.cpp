@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 
 #include "cpu/dots.hpp"
 
@@ -53,6 +54,16 @@ bool lies_well(cache_sizes const& caches, operands<T> const& o, tiling const& t)
   constexpr std::int64_t stretch = 256;  // bytes of a row that are wanted at a time
   std::int64_t const stride = o.a_row * static_cast<std::int64_t>(sizeof(T)), ways = caches.l1 / page;
   return o.a_col == 1 && (stride <= stretch || fullest_set(std::min(t.rows, o.m), stride, stretch) <= ways * 2 / 3);
+}
+
+/// Whether a transposed A's columns are read as well where they lie as from a copy: those of a tile stay in L2, which
+/// they pass for each block of B, and these blocks are few.
+template <class T>
+bool columns_lie_well(cache_sizes const& caches, operands<T> const& o, tiling const& t) {
+  constexpr std::int64_t line = 64, few_columns = 1536;
+  std::int64_t const stride = o.a_col * static_cast<std::int64_t>(sizeof(T));
+  std::int64_t const places = std::min(page / std::gcd(stride, page), page / line);  // in a page, at which they begin
+  return o.a_col != 1 && o.n <= few_columns && t.kc <= places * (caches.l2 / page);
 }
 
 /// Whether C is written once, in whole lines, and is too large to be found in a cache afterwards.
@@ -104,9 +115,7 @@ tiling tiled(cache_sizes const& caches, operands<T> const& o, std::int64_t rows,
   // Long sums pass over C seldom: a page of a row of A. A block of B fills half of L2 or less and is narrow, a block of
   // A comes back from L3 for each.
   t.kc = split(o.k, std::clamp<std::int64_t>(caches.l2 / 256, 64, page) / size, 8);
-  auto const places = places_of_b(caches, o);
-  t.nc = split(o.n, caches.l2 / places / (size * t.kc), cols);
-  t.asks_for_b = places > 2;
+  t.nc = split(o.n, caches.l2 / places_of_b(caches, o) / (size * t.kc), cols);
   t.mc = split(o.m, std::min<std::int64_t>(caches.l3 / 8, 4 << 20) / (size * t.kc) + rows, rows);
   return t;
 }
@@ -209,7 +218,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   }
   if (!transposed_b && !near && is_rather_skinny(caches, kernel, o)) return skinny(caches, kernel, o);
   t = packed_tiling(caches, kernel, o);
-  t.pack_a = o.a_col == 1 ? !lies_well(caches, o, t) : !near;
+  t.pack_a = o.a_col == 1 ? !lies_well(caches, o, t) : !near && !columns_lie_well(caches, o, t);
   constexpr std::int64_t enough_columns = 2048;  // for a copy of A to be forgotten
   if (auto const low = tiled(caches, o, kernel.rows[widest], kernel.widest * kernel.lanes);
       t.pack_a && o.n <= enough_columns && lies_well(caches, o, low)) {

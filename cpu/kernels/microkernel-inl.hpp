@@ -51,7 +51,9 @@ struct later_rows {
   static constexpr int line = 64, lines = (R * static_cast<int>(sizeof(T)) + line - 1) / line;  // a step of k
   HWY_INLINE explicit later_rows(far_tile_work<T> const& w)
       : at(reinterpret_cast<char const*>(w.next_rows > 0 ? w.next : w.a)),
-        step(w.next_rows > 0 ? lines * line : 0),
+        step(w.next_rows == 0  ? 0
+             : w.next_step > 0 ? w.next_step * static_cast<std::int64_t>(sizeof(T))
+                               : lines * line),
         steps(is_apart(w)    ? w.next_length * static_cast<std::int64_t>(sizeof(T)) / (lines * line) + 1
               : w.asks_for_c ? w.k / R + 1
                              : w.k) {}
@@ -202,18 +204,45 @@ HWY_INLINE void add_product(column<T, R> const& a, hn::Vec<D> const (&b_row)[V],
   }
 }
 
-// All steps of k on a packed panel of B.
-template <class T, class D, int R, int V, bool asks>
-HWY_INLINE void add_products_packed(tile_work<T> const& w, column<T, R> a, hn::Vec<D> (&acc)[R][V]) {
-  D const d;
+// A packed panel of B, row by row.
+template <class T, class D, int V>
+struct packed_rows {
+  HWY_INLINE void next(hn::Vec<D> (&b_row)[V]) {
+    constexpr int N = static_cast<int>(hn::MaxLanes(D()));
+    HWY_UNROLL(4)
+    for (int v = 0; v < V; ++v) b_row[v] = in_register(hn::Load(D(), at + v * N));
+    at += V * N;
+  }
+  T const* HWY_RESTRICT at;
+};
+
+// Rows of B where they lie, which become a packed panel.
+template <class T, class D, int V>
+struct rows_to_pack {
+  HWY_INLINE void next(hn::Vec<D> (&b_row)[V]) {
+    constexpr int N = static_cast<int>(hn::MaxLanes(D()));
+    HWY_UNROLL(4)
+    for (int v = 0; v < V; ++v) {
+      __builtin_prefetch(at + ahead + v * N, 0, 2);
+      b_row[v] = in_register(hn::LoadU(D(), at + v * N));
+      hn::Store(b_row[v], D(), panel + v * N);
+    }
+    at += row, panel += V * N;
+  }
+  T const* HWY_RESTRICT at;
+  std::int64_t row, ahead;
+  T* HWY_RESTRICT panel;
+};
+
+// All steps of k on such rows.
+template <class T, class D, int R, int V, bool asks, class Rows>
+HWY_INLINE void add_products_packed(tile_work<T> const& w, column<T, R> a, Rows rows, hn::Vec<D> (&acc)[R][V]) {
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
-  T const* HWY_RESTRICT b = w.b;
   auto const add = [&](std::int64_t steps, auto const& ask) HWY_ATTR {
-    for (std::int64_t p = steps; p > 0; --p, a.advance(), b += V * N) {
+    for (std::int64_t p = steps; p > 0; --p, a.advance()) {
       ask();
       hn::Vec<D> b_row[V];
-      HWY_UNROLL(4)
-      for (int v = 0; v < V; ++v) b_row[v] = in_register(hn::Load(d, b + v * N));
+      rows.next(b_row);
       add_product<T, D, R, V>(a, b_row, acc);
     }
   };
@@ -298,7 +327,7 @@ HWY_NOINLINE void tile(tile_work<T> const& w) {
     for (int v = 0; v < V; ++v) acc[r][v] = hn::Zero(d);
   }
   if constexpr (S == source::packed) {
-    add_products_packed<T, D, R, V, asks>(w, a, acc);
+    add_products_packed<T, D, R, V, asks>(w, a, packed_rows<T, D, V>{w.b}, acc);
   } else if constexpr (!asks) {
     add_products_in_place<T, D, R, V, asked::nothing>(w, a, last, acc);
   } else {
@@ -312,6 +341,22 @@ HWY_NOINLINE void tile(tile_work<T> const& w) {
   }
 
   write<T, D, R, V>(w, acc, last);
+}
+
+// The same, beside which B is packed.
+template <class T, class D, int R, int V>
+HWY_NOINLINE void packing_tile(tile_work<T> const& work) {
+  D const d;
+  auto const& w = static_cast<packing_tile_work<T> const&>(work);
+  hn::Vec<D> acc[R][V];
+  HWY_UNROLL(16)
+  for (int r = 0; r < R; ++r) {
+    HWY_UNROLL(4)
+    for (int v = 0; v < V; ++v) acc[r][v] = hn::Zero(d);
+  }
+  add_products_packed<T, D, R, V, true>(w, column<T, R>(w.a, w.a_row, w.a_col),
+                                        rows_to_pack<T, D, V>{w.b, w.b_row, w.b_ahead, w.panel}, acc);
+  write<T, D, R, V>(w, acc, first_lanes<D>(hn::MaxLanes(d)));
 }
 
 // The same for so few sums that each multiply-add would wait for the one before: some steps of k at a time have sums of
@@ -603,6 +648,14 @@ constexpr void fill(microkernel<T>& k, int width) {
   }
 }
 
+// The rows of which most tiles of one width are.
+template <class T, int R, int V>
+constexpr void fill_packing(microkernel<T>& k) {
+  using D = hn::ScalableTag<T>;
+  k.packing_tiles[V][R - 1] = packing_tile<T, D, R, V>;
+  k.packing_tiles[V][R - 2] = packing_tile<T, D, R - 1, V>;
+}
+
 // R rows and fewer.
 template <class T, class D, int R, int V>
 constexpr void fill_deep(microkernel<T>& k, int width) {
@@ -655,6 +708,10 @@ constexpr microkernel<T> make_microkernel() {
   fill<T, full, most_rows(registers, 4, mr), 4>(k, 4);
   for (int width = 1; width <= 4; ++width)
     if (width * k.rows[width] >= enough_sums) k.widest = width;
+  constexpr int V = nr / N;
+  fill_packing<T, most_rows(registers, V, mr), V>(k);
+  if constexpr (V != 4 && most_rows(registers, 4, mr) * 4 >= enough_sums)
+    fill_packing<T, most_rows(registers, 4, mr), 4>(k);
   fill_wide<T, registers / 4 * 3>(k);
   fill_pack_a<T, mr>(k);
   k.turned_edge = transpose_edge<T>, k.turned_tile = turned_tile<T>;

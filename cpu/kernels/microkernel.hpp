@@ -32,9 +32,16 @@ struct far_tile_work : tile_work<T> {
   std::int64_t c_ahead = 0;
   /// Of operands read where they lie, the elements from those that a step of k reads to those which it asks for.
   std::int64_t a_ahead = 0, b_ahead = 0;
-  /// Beside a packed B: rows of `next_length` elements, `next_row` apart, that are read later, of A or of B.
+  /// Beside a packed B, what is read later, of A or of B: rows of `next_length` elements, `next_row` apart, or one row
+  /// of elements `next_step` apart, one for each step of k, if that is not 0.
   T const* next = nullptr;
-  std::int64_t next_rows = 0, next_row = 0, next_length = 0;
+  std::int64_t next_rows = 0, next_row = 0, next_length = 0, next_step = 0;
+};
+
+/// The same for a tile that packs B, which it reads where it lies, for the tiles below it.
+template <class T>
+struct packing_tile_work : far_tile_work<T> {
+  T* panel = nullptr;
 };
 
 /// C (rows x cols) = alpha A B + beta C as dot products: A's rows and B's columns are contiguous.
@@ -89,6 +96,8 @@ struct microkernel {
   /// their own sums. In whatever tile, the terms of a sum are added in the same order.
   std::array<std::array<tile_function<T>, 4>, widths> deep_tiles = {};
   int most_deep = 0;
+  /// By width and rows - 1: tiles that are given packing_tile_work; null: there is none.
+  std::array<std::array<tile_function<T>, most_rows>, widths> packing_tiles = {};
   /// By rows - 1 and vectors - 5: tiles of a few rows, wider than the others, that take whole rows of a B that lies
   /// where it is, which then passes as one stream; null: there is none.
   static constexpr int most_wide = 24, wide_rows = 4;
@@ -140,6 +149,10 @@ struct microkernel {
     std::int64_t const vectors = (cols + lanes - 1) / lanes;
     if (tile_rows > wide_rows || vectors <= 4 || vectors > most_wide) return nullptr;
     return wide_tiles[static_cast<std::size_t>(tile_rows - 1)][static_cast<std::size_t>(vectors - 5)];
+  }
+  /// Null: there is none.
+  tile_function<T> packing_tile(int width, std::int64_t tile_rows) const {
+    return packing_tiles[static_cast<std::size_t>(width)][static_cast<std::size_t>(tile_rows - 1)];
   }
   std::int64_t elements(int width) const { return width == 0 ? lanes / 2 : width * lanes; }
   tile_function<T> tile(source b, int width, std::int64_t tile_rows, bool asks = false) const {

@@ -1,7 +1,10 @@
 // Packing: panels hold the right elements for every layout, zeros behind the edge, and nothing else is written.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -58,6 +61,61 @@ void check_kernel(tandem::cpu::microkernel<T> const& kernel, std::string const& 
                            contiguous_width, what + " b");
 }
 
+/// A tile that packs B on its way, beside one on a panel that was packed before.
+template <class T>
+void check_packing_tile(tandem::cpu::microkernel<T> const& kernel, int width, std::int64_t rows, std::int64_t k, T beta,
+                        std::string const& what) {
+  INFO(what, " tile ", rows, " x ", width, ", k ", k, ", beta ", beta);
+  T const nan = std::numeric_limits<T>::quiet_NaN();
+  std::int64_t const cols = kernel.elements(width), ldb = cols + 3, ldc = cols + 5, end = 16;
+  std::vector<T> a(static_cast<std::size_t>(rows * k)), b(static_cast<std::size_t>(ldb * k), nan);
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<T>(static_cast<int>(i * 7 % 13) - 6) / 3;
+  for (std::int64_t p = 0; p < k; ++p)
+    for (std::int64_t j = 0; j < cols; ++j)
+      b[static_cast<std::size_t>(p * ldb + j)] = static_cast<T>((p * 5 + j * 3) % 11 - 5) / 7;
+  std::vector<T> c(static_cast<std::size_t>(rows * ldc), T(2));
+  auto expected_c = c;
+  auto const panel_size = static_cast<std::size_t>(cols * k + end);
+  auto const panel = [&] {
+    struct release {
+      void operator()(T* p) const { std::free(p); }
+    };
+    constexpr std::size_t line = 64;
+    std::unique_ptr<T, release> p(
+        static_cast<T*>(std::aligned_alloc(line, panel_size * sizeof(T) / line * line + line)));
+    std::fill_n(p.get(), panel_size, T(-7));
+    return p;
+  };
+  auto const packed = panel(), expected = panel();
+
+  tandem::cpu::packing_tile_work<T> w;
+  w.k = k;
+  w.a = a.data(), w.a_row = k, w.a_col = 1;
+  w.alpha = T(1.5), w.beta = beta;
+  w.ldc = ldc, w.cols = cols;
+  w.asks_for_c = true;
+  w.next = a.data(), w.next_rows = rows, w.next_row = w.next_length = k;
+  kernel.pack_b[static_cast<std::size_t>(width)](b.data(), 1, ldb, cols, k, expected.get());
+  w.b = expected.get(), w.c = expected_c.data();
+  kernel.tile(tandem::cpu::source::packed, width, rows, true)(w);
+  w.b = b.data(), w.b_row = ldb, w.b_ahead = 4 * ldb, w.panel = packed.get(), w.c = c.data();
+  kernel.packing_tile(width, rows)(w);
+  CHECK(std::equal(packed.get(), packed.get() + panel_size, expected.get()));
+  CHECK(c == expected_c);
+}
+
+template <class T>
+void check_packing_tiles(tandem::cpu::microkernel<T> const& kernel, std::string const& what) {
+  int const usual = kernel.width_of(kernel.nr);
+  bool const has_usual = kernel.packing_tile(usual, kernel.mr) && kernel.packing_tile(usual, kernel.mr - 1);
+  CHECK(has_usual);
+  for (int width = 0; width < tandem::cpu::microkernel<T>::widths; ++width)
+    for (std::int64_t rows = 1; rows <= tandem::cpu::microkernel<T>::most_rows; ++rows)
+      if (kernel.packing_tile(width, rows) != nullptr)
+        for (auto const depth : depths)
+          for (T const beta : {T(0), T(1), T(-0.5)}) check_packing_tile(kernel, width, rows, depth, beta, what);
+}
+
 }  // namespace
 
 TEST_SUITE_BEGIN("cpu_packing");
@@ -68,6 +126,15 @@ TEST_CASE("every packing routine of every instruction set") {
     std::string const name(set->technique);
     check_kernel(set->f32, name + " f32");
     check_kernel(set->f64, name + " f64");
+  }
+}
+
+TEST_CASE("a tile that packs B on its way leaves the panel and the C that packing first would") {
+  for (auto const* set : tandem::cpu::instruction_sets()) {
+    if (!set->supported()) continue;
+    std::string const name(set->technique);
+    check_packing_tiles(set->f32, name + " f32");
+    check_packing_tiles(set->f64, name + " f64");
   }
 }
 
