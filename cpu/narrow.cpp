@@ -78,12 +78,12 @@ void multiply_rows(microkernel<T> const& kernel, operands<T> const& o, span_of r
 /// vectors along A's rows, than that with vectors along C's. In steps of two vectors.
 template <class T>
 bool is_faster_turned(microkernel<T> const& kernel, operands<T> const& o) {
-  constexpr std::int64_t terms = 16;
+  constexpr std::int64_t terms = 16, line = 64 / sizeof(T);
   constexpr double of_element = sizeof(T) / 6.0;  // turned or copied
   if (o.b_col == 1 || o.k < terms || o.m < kernel.lanes) return false;
   auto const vectors = [&](std::int64_t edge) { return quotient(edge + kernel.lanes - 1, kernel.lanes); };
   std::int64_t const tile = std::min<std::int64_t>(vectors(o.m), kernel.widest) * kernel.lanes;
-  if (o.n * tile * static_cast<std::int64_t>(sizeof(T)) > most_sums_bytes) return false;
+  if (o.n * std::max(tile, line) * static_cast<std::int64_t>(sizeof(T)) > most_sums_bytes) return false;
   auto const turned = static_cast<double>(vectors(o.m) * o.n * o.k),
              along = static_cast<double>(vectors(o.n) * o.m * o.k);
   return turned + of_element * static_cast<double>(o.m * o.n) <= along + of_element * static_cast<double>(o.k * o.n);

@@ -457,6 +457,16 @@ TEST_CASE("several blocks of B, the next of which is asked for") {
   });
 }
 
+TEST_CASE("a transposed A that is far, where it lies or copied") {
+  for_each_gemm([](tandem::kernel const& row) {
+    for (shape const& s : {shape{333, 140, 270}, {1024, 140, 270}, {90, 1600, 260}})
+      for (bool trans_b : {false, true}) {
+        INFO(s.m, "x", s.n, "x", s.k, " ", trans_b);
+        CHECK(errors(row, s, {.trans_a = true, .trans_b = trans_b, .alpha = -1.25, .beta = 0.5}) == 0);
+      }
+  });
+}
+
 TEST_CASE("a few columns or rows beside operands of any length and layout") {
   for_each_gemm([](tandem::kernel const& row) {
     for (shape const& s : {shape{48, 2, 70},
@@ -468,6 +478,8 @@ TEST_CASE("a few columns or rows beside operands of any length and layout") {
                            {900, 24, 50},
                            {130, 7, 100},
                            {4, 220, 40},
+                           {4, 500, 20},
+                           {9, 511, 31},
                            {16, 12, 300},
                            {90, 31, 201},
                            {500, 32, 65}})
