@@ -52,16 +52,21 @@ class case_maker {
     auto const layout_of = [layouts](int bit) { return layouts & bit ? layout::col_major : layout::row_major; };
     t.layout_a = layout_of(1), t.layout_b = layout_of(2), t.layout_c = layout_of(4);
 
-    // One problem in three has everything aligned, which is when kernels take their wide loads.
-    bool const aligned = r.below(3) == 0;
+    // One problem in three has everything aligned, which is when kernels take their wide loads, and every fourth of
+    // these has rows a multiple of a page apart, which is when they fear for their caches.
+    bool const aligned = r.below(3) == 0, paged = aligned && r.below(4) == 0;
     static constexpr std::array<std::int64_t, 9> gaps{1, 2, 3, 5, 8, 13, 16, 40, 67};
-    auto const padded = [&](std::int64_t tight) {
-      if (aligned) return (tight + 15) / 16 * 16;
+    auto const padded = [&](std::int64_t tight, std::int64_t elements) {
+      constexpr std::int64_t page = 4096, most_elements = 1 << 20;
+      auto const up = [tight](std::int64_t step) { return (tight + step - 1) / step * step; };
+      auto const by_pages = up(page / static_cast<std::int64_t>(size_of(dtype_)));
+      if (paged && elements / tight * by_pages <= most_elements) return by_pages;
+      if (aligned) return up(16);
       return tight + (r.below(2) == 0 ? 0 : gaps[r.below(gaps.size())]);
     };
-    t.lda = padded(tight_lda(t));
-    t.ldb = padded(tight_ldb(t));
-    t.ldc = padded(tight_ldc(t));
+    t.lda = padded(tight_lda(t), t.m * t.k);
+    t.ldb = padded(tight_ldb(t), t.k * t.n);
+    t.ldc = padded(tight_ldc(t), t.m * t.n);
     auto const offset = [&] { return aligned || r.below(2) == 0 ? 0 : static_cast<std::int64_t>(1 + r.below(3)); };
     t.offset_a = offset(), t.offset_b = offset(), t.offset_c = offset();
 

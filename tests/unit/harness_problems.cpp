@@ -220,6 +220,19 @@ TEST_CASE("all transposes x layouts occur with each fill and type, and everythin
       for (std::int64_t k = 0; k < 4; ++k) CHECK(sizes.contains({m, n, k}));
 }
 
+TEST_CASE("in some problems all rows are a multiple of a page apart, of no more than 2^20 elements") {
+  int paged = 0;
+  for (auto const& t : make_cases({}, both_types)) {
+    std::int64_t const page = 4096 / static_cast<std::int64_t>(size_of(t.dtype));
+    if (t.lda % page != 0 || t.ldb % page != 0 || t.ldc % page != 0) continue;
+    ++paged;
+    CHECK(t.m * t.k / tight_lda(t) * t.lda <= 1 << 20);
+    CHECK(t.k * t.n / tight_ldb(t) * t.ldb <= 1 << 20);
+    CHECK(t.m * t.n / tight_ldc(t) * t.ldc <= 1 << 20);
+  }
+  CHECK(paged > 10);
+}
+
 TEST_CASE("a seed decides everything, and another seed gives other data") {
   auto const shapes = read_shapes("shapes/odd.csv");
   auto const lines = [&](std::uint64_t seed) {
