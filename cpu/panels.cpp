@@ -270,6 +270,7 @@ rows_later<T> packed_next(operands<T> const& o, tiling const& t, span_of rows, s
     constexpr std::int64_t length = 1024 / sizeof(T);
     return {at, kb * nb / length, length, length};
   }
+  if (!t.asks_for_b) return {};
   if (o.b_col == 1) return {at, kb, nb, o.b_row};
   return {at, nb, kb, o.b_col};
 }

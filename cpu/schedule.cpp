@@ -57,13 +57,14 @@ bool lies_well(cache_sizes const& caches, operands<T> const& o, tiling const& t)
 }
 
 /// Whether a transposed A's columns are read as well where they lie as from a copy: those of a tile stay in L2, which
-/// they pass for each block of B, and these blocks are few.
+/// they pass for each block of B, and these blocks are few. (Not on Intel's processors, with 2 MiB of L2: one thread
+/// loses a tenth there.)
 template <class T>
 bool columns_lie_well(cache_sizes const& caches, operands<T> const& o, tiling const& t) {
   constexpr std::int64_t line = 64, few_columns = 1536;
   std::int64_t const stride = o.a_col * static_cast<std::int64_t>(sizeof(T));
   std::int64_t const places = std::min(page / std::gcd(stride, page), page / line);  // in a page, at which they begin
-  return o.a_col != 1 && o.n <= few_columns && t.kc <= places * (caches.l2 / page);
+  return o.a_col != 1 && !has_large_l2(caches) && o.n <= few_columns && t.kc <= places * (caches.l2 / page);
 }
 
 /// Whether C is written once, in whole lines, and is too large to be found in a cache afterwards.
@@ -98,7 +99,7 @@ bool is_soon_done(cache_sizes const& caches, microkernel<T> const& kernel, opera
 }
 
 /// Into how many places of one block each L2 is divided. Beside few rows of A the copying of B takes a good part of the
-/// time: small blocks leave room for the next one, which is asked for while one is used. (Measured where L2 is large.)
+/// time: small blocks leave room for the next one. (Measured where L2 is large.)
 template <class T>
 std::int64_t places_of_b(cache_sizes const& caches, operands<T> const& o) {
   if (!has_large_l2(caches)) return 2;
@@ -116,6 +117,8 @@ tiling tiled(cache_sizes const& caches, operands<T> const& o, std::int64_t rows,
   // A comes back from L3 for each.
   t.kc = split(o.k, std::clamp<std::int64_t>(caches.l2 / 256, 64, page) / size, 8);
   t.nc = split(o.n, caches.l2 / places_of_b(caches, o) / (size * t.kc), cols);
+  // Intel's processors lose by it.
+  t.asks_for_b = !has_large_l2(caches);
   t.mc = split(o.m, std::min<std::int64_t>(caches.l3 / 8, 4 << 20) / (size * t.kc) + rows, rows);
   return t;
 }

@@ -130,7 +130,8 @@ TEST_CASE("a transposed A is copied where its columns would meet in L2, or are p
     CHECK_FALSE(copied(1000, 1000, 2 * page + line));
     CHECK(copied(1000, 500, 2 * page));
     CHECK_FALSE(copied(1000, 250, 2 * page));  // 1 MiB has as many lines at one place of its pages
-    CHECK_FALSE(copied(1000, 500, 2 * page, 2 << 20));
+    CHECK_FALSE(copied(1000, 500, 3 * page / 2));
+    CHECK(copied(1000, 1000, 1003, 2 << 20));  // as Intel's
     CHECK_FALSE(copied(1536, 1000, 1003));
     CHECK(copied(1537, 1000, 1003));
     CHECK_FALSE(copied(250, 250, page));  // all stay in L2
@@ -377,7 +378,7 @@ TEST_CASE("one or two columns behind the last whole vector are dot products, whe
   });
 }
 
-TEST_CASE("with a large L2 the next block of B has a place there beside few rows of A") {
+TEST_CASE("with a large L2 the next block of B has a place there beside few rows of A, and is not asked for") {
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
     auto const tiling = [&](std::int64_t m, std::int64_t l2) {
       return tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = l2, .l3 = 256 << 20}, kernel, product<T>(m, 8000, 999));
@@ -389,6 +390,8 @@ TEST_CASE("with a large L2 the next block of B has a place there beside few rows
       CHECK(t.kc * t.nc * size <= large / (m <= 256 ? 8 : 4));
     }
     CHECK(tiling(513, large).nc > tiling(512, large).nc);
+    CHECK_FALSE(tiling(512, large).asks_for_b);
+    CHECK(tiling(512, 1 << 20).asks_for_b);
   });
 }
 
