@@ -19,6 +19,9 @@ inline bool has_large_l2(cache_sizes const& caches) { return caches.l2 > (1 << 2
 /// are asked for as well: Intel's of late and AMD's since Zen 5, both with an L1 of 48 KiB. Zen 4, with 32, gains.
 inline bool follows_rows(cache_sizes const& caches) { return caches.l1 > (32 << 10) || has_large_l2(caches); }
 
+/// AMD's since Zen 5, by their caches: an L1 larger than before and an L2 as before.
+inline bool is_like_zen5(cache_sizes const& caches) { return caches.l1 > (32 << 10) && !has_large_l2(caches); }
+
 /// Reads "48K,1M,32M" (K, M, G or plain bytes); returns `otherwise` where the text is anything else.
 cache_sizes parse_caches(std::string_view text, cache_sizes otherwise);
 

@@ -168,20 +168,24 @@ tiling skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<
   // Rows of B that are a multiple of a page apart meet in few sets of L2. On processors with 2 MiB of it (Intel's) long
   // stretches of them push each other out; with 1 MiB (AMD's) they are faster all the same.
   bool const meet = o.b_row * size % page == 0 && has_large_l2(caches);
-  // Where the hardware follows rows by itself, stretches may be longer, and are asked for half as far ahead.
-  bool const follows = follows_rows(caches) && !has_large_l2(caches);
-  std::int64_t const stretch = meet ? 64 : follows ? 512 : 256, ahead = follows ? 256 : 512;  // rows of B; bytes
+  // Zen 5's hardware follows rows by itself: stretches may be longer, and are asked for half as far ahead.
+  bool const zen5 = is_like_zen5(caches);
+  std::int64_t const stretch = meet ? 64 : zen5 ? 512 : 256, ahead = zen5 ? 256 : 512;  // rows of B; bytes
   t.kc = std::min<std::int64_t>(o.k, streams_rows(o) ? kernel.most_terms : stretch);
   t.mc = o.m, t.nc = o.n;
   t.b_ahead = streams_rows(o) ? ahead_of_rows(caches, kernel, o) : o.k * o.n * size > caches.l2 / 2 ? ahead / size : 0;
   return t;
 }
 
-/// Whether a small C has so many terms, in rows of a transposed A and of B, that both pass as streams.
+/// Whether a small C has so many terms, in rows of a transposed A and of B, that both pass as streams. On Zen 5 longer
+/// rows that are no whole lines come faster from beyond L3 if they are copied.
 template <class T>
-bool are_streams(microkernel<T> const& kernel, operands<T> const& o) {
-  constexpr std::int64_t many = 512;
-  return o.a_col != 1 && o.b_col == 1 && o.m > kernel.mr && o.k > many;
+bool are_streams(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr std::int64_t size = sizeof(T), many = 512, line = 64, short_row = 256;
+  bool const whole_lines = o.a_col * size % line == 0 && o.b_row * size % line == 0;
+  bool const far = o.k * (o.m + o.n) * size > caches.l3 / 2;
+  bool const copied = is_like_zen5(caches) && far && !whole_lines && o.n * size > short_row;
+  return o.a_col != 1 && o.b_col == 1 && o.m > kernel.mr && o.k > many && !copied;
 }
 
 template <class T>
@@ -210,9 +214,11 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
     t.pack_a = o.a_col != 1 && o.m > kernel.mr && !near;
     // Rows of A that are a multiple of a page apart share the eight places of one set of L1.
     if (o.a_row * size % page == 0) t.rows = std::min<std::int64_t>(t.rows, 8);
-    if (are_streams(kernel, o)) {
-      // Stretches of both stay in L1 while their tiles pass over them; the next rows are asked for on the way.
-      constexpr std::int64_t stretch = 128, rows_ahead = 32;
+    if (are_streams(caches, kernel, o)) {
+      // Stretches of both stay in L1 (on Zen 5, in float, in L2) while their tiles pass over them; the next rows are
+      // asked for on the way.
+      constexpr std::int64_t rows_ahead = 32;
+      std::int64_t const stretch = is_like_zen5(caches) && size == 4 ? 512 : 128;
       t.pack_a = t.pack_b = false, t.b_stays = true;
       t.kc = stretch;
       t.a_ahead = rows_ahead * o.a_col, t.b_ahead = rows_ahead * o.b_row;

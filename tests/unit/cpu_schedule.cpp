@@ -413,6 +413,26 @@ TEST_CASE("a small C of many terms, A transposed: both operands where they lie")
   });
 }
 
+TEST_CASE(
+    "beyond L3 such operands are copied on Zen 5 if their rows are no whole lines, and stretches are longer there") {
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t line = 64 / sizeof(T), n = 6 * line;
+    auto const choose = [&](std::int64_t l1, std::int64_t l2, std::int64_t cols, std::int64_t k) {
+      return tandem::cpu::choose_tiling({.l1 = l1, .l2 = l2, .l3 = 8 << 20}, kernel,
+                                        product<T>(4 * line, cols, k, true));
+    };
+    constexpr std::int64_t zen4 = 32 << 10, zen5 = 48 << 10, of_amd = 1 << 20, of_intel = 2 << 20;
+    if (n > 4 * kernel.nr) return;  // not a narrow C
+    CHECK(choose(zen5, of_amd, n, 100000).a_ahead > 0);
+    CHECK(choose(zen5, of_amd, n - 1, 100000).a_ahead == 0);
+    CHECK(choose(zen5, of_amd, n - 1, 1000).a_ahead > 0);
+    CHECK(choose(zen4, of_amd, n - 1, 100000).a_ahead > 0);
+    CHECK(choose(zen5, of_intel, n - 1, 100000).a_ahead > 0);
+    CHECK(choose(zen5, of_amd, n, 100000).kc == (sizeof(T) == 4 ? 512 : 128));
+    CHECK(choose(zen4, of_amd, n, 100000).kc == 128);
+  });
+}
+
 TEST_CASE("threads share k alone where C's rows are whole, in panels of B that are alike for any number of them") {
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
     auto const o = product<T>(1, 5 * kernel.lanes, 100000);
