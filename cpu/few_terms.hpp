@@ -25,14 +25,16 @@ bool are_few_terms(microkernel<T> const& kernel, std::int64_t m, std::int64_t n,
 
 /// Whether a copy of B, whose rows lie together, would be worth its time. It is where these rows are so near to a
 /// multiple of a page apart that, with C's, they meet in the few places of a set of L1; on Intel's processors, those
-/// with a large L2, where more vectors are read than written, and from B's rows across lines.
+/// with a large L2, and Zen 5 where more vectors are read than written, and from B's rows across lines.
 template <class T>
 bool copies_rows_of_b(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
                       std::int64_t b_row) {
-  constexpr std::int64_t line = 64, page = 4096, many_rows = 12, rows_across_lines = 32, terms_across_lines = 5;
+  constexpr std::int64_t line = 64, page = 4096, many_rows = 12;
   if (k == 1 || m < many_rows || goes_down(kernel, m, n)) return false;
   std::int64_t const apart = b_row * static_cast<std::int64_t>(sizeof(T));
-  if (has_large_l2(host_caches())) return apart % line != 0 && m >= rows_across_lines && k >= terms_across_lines;
+  bool const across_lines = apart % line != 0;
+  if (has_large_l2(host_caches())) return across_lines && m >= 32 && k >= 5;
+  if (is_like_zen5(host_caches()) && across_lines && m >= 160 && k >= 7) return true;
   return (apart + line) % page <= 2 * line;
 }
 

@@ -26,6 +26,27 @@ HWY_INLINE V in_register(V v) {
   return v;
 }
 
+// R rows, from each of which something is read at a time. A pointer serves three of them, since x86 reaches base +
+// index * {1, 2} in one address: with one for each row there are too few registers, and what the compiler keeps in
+// vector registers instead costs the arithmetic its turns.
+template <class T, int R>
+struct rows_of {
+  static constexpr int bases = (R + 2) / 3;
+  // Elements from row to row, and of a step along them.
+  HWY_INLINE rows_of(T const* first, std::int64_t row, std::int64_t along)
+      : stride(row * static_cast<std::int64_t>(sizeof(T))), step(along * static_cast<std::int64_t>(sizeof(T))) {
+    base[0] = reinterpret_cast<char const*>(first);
+    for (int i = 1; i < bases; ++i) base[i] = base[i - 1] + 3 * stride;
+  }
+  HWY_INLINE T const* at(int r) const { return reinterpret_cast<T const*>(base[r / 3] + r % 3 * stride); }
+  HWY_INLINE void advance() {
+    HWY_UNROLL(6)
+    for (int i = 0; i < bases; ++i) base[i] += step;
+  }
+  char const* base[bases];
+  std::int64_t stride, step;  // bytes
+};
+
 // The first lanes of a vector; nothing behind them is read or written.
 template <class D, class T = hn::TFromD<D>>
 struct first_lanes {

@@ -20,26 +20,6 @@ HWY_INLINE hn::Vec<D> combined(D d, hn::Vec<D> sum, T alpha, T beta, T const* HW
   return combined(d, sum, alpha, beta, old, first_lanes<D>(count));
 }
 
-// One column of R rows of A. A pointer serves three rows, since x86 reaches base + index * {1, 2} in one address: with
-// one for each row there are too few registers, and what the compiler keeps in vector registers instead costs the
-// arithmetic its turns.
-template <class T, int R>
-struct column {
-  static constexpr int bases = (R + 2) / 3;
-  HWY_INLINE column(T const* a, std::int64_t row, std::int64_t col)
-      : stride(row * static_cast<std::int64_t>(sizeof(T))), step(col * static_cast<std::int64_t>(sizeof(T))) {
-    base[0] = reinterpret_cast<char const*>(a);
-    for (int i = 1; i < bases; ++i) base[i] = base[i - 1] + 3 * stride;
-  }
-  HWY_INLINE T at(int r) const { return *reinterpret_cast<T const*>(base[r / 3] + r % 3 * stride); }
-  HWY_INLINE void advance() {
-    HWY_UNROLL(6)
-    for (int i = 0; i < bases; ++i) base[i] += step;
-  }
-  char const* base[bases];
-  std::int64_t stride, step;  // bytes
-};
-
 // How far ahead along a row dot products ask for it: DRAM is some hundred cycles away.
 template <class T>
 constexpr int cols_ahead = 512 / sizeof(T);
@@ -195,10 +175,10 @@ HWY_INLINE void write(tile_work<T> const& w, hn::Vec<D> (&acc)[R][V], first_lane
 
 // One step of k: the outer product of a column of A and a row of B.
 template <class T, class D, int R, int V>
-HWY_INLINE void add_product(column<T, R> const& a, hn::Vec<D> const (&b_row)[V], hn::Vec<D> (&acc)[R][V]) {
+HWY_INLINE void add_product(rows_of<T, R> const& a, hn::Vec<D> const (&b_row)[V], hn::Vec<D> (&acc)[R][V]) {
   HWY_UNROLL(16)
   for (int r = 0; r < R; ++r) {
-    auto const element = hn::Set(D(), a.at(r));
+    auto const element = hn::Set(D(), *a.at(r));
     HWY_UNROLL(4)
     for (int v = 0; v < V; ++v) acc[r][v] = hn::MulAdd(element, b_row[v], acc[r][v]);
   }
@@ -236,7 +216,7 @@ struct rows_to_pack {
 
 // All steps of k on such rows.
 template <class T, class D, int R, int V, bool asks, class Rows>
-HWY_INLINE void add_products_packed(tile_work<T> const& w, column<T, R> a, Rows rows, hn::Vec<D> (&acc)[R][V]) {
+HWY_INLINE void add_products_packed(tile_work<T> const& w, rows_of<T, R> a, Rows rows, hn::Vec<D> (&acc)[R][V]) {
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
   auto const add = [&](std::int64_t steps, auto const& ask) HWY_ATTR {
     for (std::int64_t p = steps; p > 0; --p, a.advance()) {
@@ -277,7 +257,7 @@ HWY_INLINE void load_row(T const* HWY_RESTRICT b, first_lanes<D> const& last, hn
 
 // All steps of k on B where it lies.
 template <class T, class D, int R, int V, asked ahead, class Work>
-HWY_INLINE void add_products_in_place(Work const& w, column<T, R> a, first_lanes<D> const& last,
+HWY_INLINE void add_products_in_place(Work const& w, rows_of<T, R> a, first_lanes<D> const& last,
                                       hn::Vec<D> (&acc)[R][V]) {
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
   T const* HWY_RESTRICT b = w.b;
@@ -317,7 +297,7 @@ HWY_NOINLINE void tile(tile_work<T> const& w) {
   D const d;
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
   using vec = hn::Vec<D>;
-  column<T, R> const a(w.a, w.a_row, w.a_col);
+  rows_of<T, R> const a(w.a, w.a_row, w.a_col);
   first_lanes<D> const last(static_cast<std::size_t>(w.cols - (V - 1) * N));  // columns of the last vector
 
   vec acc[R][V];  // (rows, vectors)
@@ -354,7 +334,7 @@ HWY_NOINLINE void packing_tile(tile_work<T> const& work) {
     HWY_UNROLL(4)
     for (int v = 0; v < V; ++v) acc[r][v] = hn::Zero(d);
   }
-  add_products_packed<T, D, R, V, true>(w, column<T, R>(w.a, w.a_row, w.a_col),
+  add_products_packed<T, D, R, V, true>(w, rows_of<T, R>(w.a, w.a_row, w.a_col),
                                         rows_to_pack<T, D, V>{w.b, w.b_row, w.b_ahead, w.panel}, acc);
   write<T, D, R, V>(w, acc, first_lanes<D>(hn::MaxLanes(d)));
 }
@@ -365,7 +345,7 @@ template <class T, class D, int R, int V>
 HWY_NOINLINE void deep_tile(tile_work<T> const& w) {
   D const d;
   constexpr int N = static_cast<int>(hn::MaxLanes(D())), G = 4;
-  column<T, R> a(w.a, w.a_row, w.a_col);
+  rows_of<T, R> a(w.a, w.a_row, w.a_col);
   first_lanes<D> const last(static_cast<std::size_t>(w.cols - (V - 1) * N));
   T const* HWY_RESTRICT b = w.b;
   hn::Vec<D> acc[G][R][V];  // (groups, rows, vectors)
@@ -407,7 +387,7 @@ HWY_NOINLINE void wide_tile(tile_work<T> const& w) {
   using D = hn::ScalableTag<T>;
   D const d;
   constexpr int N = lanes<T>;
-  column<T, R> a(w.a, w.a_row, w.a_col);
+  rows_of<T, R> a(w.a, w.a_row, w.a_col);
   first_lanes<D> const last(static_cast<std::size_t>(w.cols - (V - 1) * N));
   hn::Vec<D> acc[R][V];  // (rows, vectors)
   HWY_UNROLL(4)
@@ -419,7 +399,7 @@ HWY_NOINLINE void wide_tile(tile_work<T> const& w) {
   for (std::int64_t p = w.k; p > 0; --p, a.advance(), b += w.b_row) {
     hn::Vec<D> element[R];
     HWY_UNROLL(4)
-    for (int r = 0; r < R; ++r) element[r] = hn::Set(d, a.at(r));
+    for (int r = 0; r < R; ++r) element[r] = hn::Set(d, *a.at(r));
     HWY_UNROLL(24)
     for (int v = 0; v < V; ++v) {
       bool const whole = v < V - 1 || (last.count == N && !has_mask_registers);

@@ -14,16 +14,33 @@ HWY_INLINE ending ending_of(far_tile_work<T> const& w) {
   return w.beta != 0 ? ending::added : w.alpha != 1 ? ending::scaled : ending::plain;
 }
 
-// A vector of C from the P terms of its row of A and of B's rows.
+// A vector of C from its sum.
+template <class D, ending E>
+HWY_INLINE hn::Vec<D> finished(hn::Vec<D> sum, hn::Vec<D> alpha, hn::Vec<D> beta, hn::Vec<D> old) {
+  if constexpr (E == ending::added) return hn::MulAdd(alpha, sum, hn::Mul(beta, old));
+  if constexpr (E == ending::scaled) return hn::Mul(alpha, sum);
+  return sum;
+}
+
+// The same from the P terms of its row of A and of B's rows.
 template <class D, int P, ending E>
 HWY_INLINE hn::Vec<D> updated(hn::Vec<D> const (&of_a)[P], hn::Vec<D> const (&of_b)[P], hn::Vec<D> alpha,
                               hn::Vec<D> beta, hn::Vec<D> old) {
   auto sum = hn::Mul(of_a[0], of_b[0]);
   HWY_UNROLL(8)
   for (int p = 1; p < P; ++p) sum = hn::MulAdd(of_a[p], of_b[p], sum);
-  if constexpr (E == ending::added) return hn::MulAdd(alpha, sum, hn::Mul(beta, old));
-  if constexpr (E == ending::scaled) return hn::Mul(alpha, sum);
-  return sum;
+  return finished<D, E>(sum, alpha, beta, old);
+}
+
+// The sums of one vector of R rows of C: a vector of B at a time, so that many rows of A have room in registers.
+template <class D, int R, int P, class LoadB>
+HWY_INLINE void sum_rows(hn::Vec<D> const (&of_a)[R][P], LoadB const& load_b, hn::Vec<D> (&sums)[R]) {
+  HWY_UNROLL(8)
+  for (int p = 0; p < P; ++p) {
+    auto const of_b = load_b(p);
+    HWY_UNROLL(8)
+    for (int r = 0; r < R; ++r) sums[r] = p == 0 ? hn::Mul(of_a[r][p], of_b) : hn::MulAdd(of_a[r][p], of_b, sums[r]);
+  }
 }
 
 // R rows of C, from end to end. `asks`: for the next rows of C or those of B that are b_ahead, or both.
@@ -38,7 +55,7 @@ HWY_INLINE void update_rows(far_tile_work<T> const& w) {
   bool const asks_for_c = asks && w.asks_for_c;
   std::int64_t const b_ahead = asks ? w.b_ahead : 0;
   auto const alpha = hn::Set(d, w.alpha), beta = hn::Set(d, w.beta);
-  hn::Vec<D> of_a[R][P], of_b[P];
+  hn::Vec<D> of_a[R][P];
   HWY_UNROLL(8)
   for (int r = 0; r < R; ++r) {
     HWY_UNROLL(8)
@@ -48,15 +65,16 @@ HWY_INLINE void update_rows(far_tile_work<T> const& w) {
   // Some vectors of a row go together, as the registers allow: their stores share lines, and of one row all are read
   // before the first is written, since a load waits for a store to an address that differs by a multiple of 4096 bytes.
   constexpr bool writes_stretches = has_mask_registers && P <= 2 && E != ending::added;
-  constexpr int V = R == 1 ? (P <= 2 ? 4 : 2) : writes_stretches ? 4 : 1;
+  constexpr int V = R == 1 || writes_stretches ? 4 : 1;
   if constexpr (V > 1 && !asks) {
-    for (; j + V * N <= n; j += V * N) {
+    rows_of<T, P> rows_of_b(b, b_row, V * N);
+    for (; j + V * N <= n; j += V * N, rows_of_b.advance()) {
       hn::Vec<D> of_bs[V][P];
       HWY_UNROLL(4)
       for (int v = 0; v < V; ++v) {
         HWY_UNROLL(8)
         for (int p = 0; p < P; ++p) {
-          auto const part = hn::LoadU(d, b + p * b_row + j + v * N);
+          auto const part = hn::LoadU(d, rows_of_b.at(p) + v * N);
           of_bs[v][p] = R > 1 ? in_register(part) : part;
         }
       }
@@ -74,30 +92,34 @@ HWY_INLINE void update_rows(far_tile_work<T> const& w) {
       }
     }
   }
-  for (; j + N <= n; j += N) {
-    HWY_UNROLL(8)
-    for (int p = 0; p < P; ++p) {
-      if (b_ahead != 0) __builtin_prefetch(b + p * b_row + j + b_ahead, 0, 2);
-      auto const part = hn::LoadU(d, b + p * b_row + j);
-      of_b[p] = R > 1 ? in_register(part) : part;
-    }
+  hn::Vec<D> sums[R];
+  rows_of<T, P> rows_of_b(b + j, b_row, N);
+  for (; j + N <= n; j += N, rows_of_b.advance()) {
+    sum_rows<D, R, P>(
+        of_a,
+        [&](int p) HWY_ATTR {
+          if (b_ahead != 0) __builtin_prefetch(rows_of_b.at(p) + b_ahead, 0, 2);
+          auto const part = hn::LoadU(d, rows_of_b.at(p));
+          return R > 1 ? in_register(part) : part;
+        },
+        sums);
     HWY_UNROLL(8)
     for (int r = 0; r < R; ++r) {
       T* const to = c + r * ldc + j;
       if (asks_for_c) __builtin_prefetch(to + R * ldc, 1);
       auto const old = E == ending::added ? hn::LoadU(d, to) : hn::Zero(d);
-      hn::StoreU(updated<D, P, E>(of_a[r], of_b, alpha, beta, old), d, to);
+      hn::StoreU(finished<D, E>(sums[r], alpha, beta, old), d, to);
     }
   }
   if (j == n) return;
   first_lanes<D> const rest(static_cast<std::size_t>(n - j));
-  HWY_UNROLL(8)
-  for (int p = 0; p < P; ++p) of_b[p] = rest.load(b + p * b_row + j);
+  sum_rows<D, R, P>(
+      of_a, [&](int p) HWY_ATTR { return rest.load(rows_of_b.at(p)); }, sums);
   HWY_UNROLL(8)
   for (int r = 0; r < R; ++r) {
     T* const to = c + r * ldc + j;
     auto const old = E == ending::added ? rest.load(to) : hn::Zero(d);
-    rest.store(updated<D, P, E>(of_a[r], of_b, alpha, beta, old), to);
+    rest.store(finished<D, E>(sums[r], alpha, beta, old), to);
   }
 }
 
@@ -105,14 +127,16 @@ template <class T, int R, int P, ending E, bool asks>
 HWY_INLINE void update_groups(far_tile_work<T>& w, std::int64_t rows) {
   for (; rows >= R; rows -= R, w.a += R * w.a_row, w.c += R * w.ldc) update_rows<T, R, P, E, asks>(w);
   if constexpr (R > 1)
-    if (rows > 0) update_groups<T, R / 2, P, E, asks>(w, rows);
+    if (rows > 0) update_groups<T, R == 3 ? 2 : R / 2, P, E, asks>(w, rows);
 }
 
 // As many rows at a time as have their elements of A in registers. Where nothing is read of C, a stretch of each is
 // written, and few rows keep their stores together.
 template <class T, int P, bool asks>
 HWY_INLINE void update_all(far_tile_work<T> const& work, std::int64_t rows) {
-  constexpr int R = P <= 2 ? 8 : P <= 4 ? 4 : 2, written = P > 2 || !has_mask_registers ? R : P == 1 ? 2 : 4;
+  constexpr bool many_registers = has_mask_registers;  // 32
+  constexpr int R = P <= 2 ? 8 : P <= 4 ? 4 : !many_registers ? 2 : P <= 6 ? 4 : 3;
+  constexpr int written = !many_registers || P > 2 ? R : P == 1 ? 2 : 4;
   auto w = work;
   auto const how = ending_of(w);
   if (how == ending::plain) return update_groups<T, written, P, ending::plain, asks>(w, rows);
