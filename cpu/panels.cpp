@@ -78,7 +78,7 @@ struct block {
 
   // The tile of whole vectors that packs B's rows on its way; null: there is none.
   tile_function<T> packing_tile(std::int64_t height) const {
-    return packs_b && o.b_col == 1 ? kernel.packing_tile(kernel.width_of(t.cols), height) : nullptr;
+    return packs_b && t.tiles_pack_b && o.b_col == 1 ? kernel.packing_tile(kernel.width_of(t.cols), height) : nullptr;
   }
 
   // What the first row of tiles does not.

@@ -117,8 +117,10 @@ tiling tiled(cache_sizes const& caches, operands<T> const& o, std::int64_t rows,
   // A comes back from L3 for each.
   t.kc = split(o.k, std::clamp<std::int64_t>(caches.l2 / 256, 64, page) / size, 8);
   t.nc = split(o.n, caches.l2 / places_of_b(caches, o) / (size * t.kc), cols);
-  // Intel's processors lose by it.
+  // Intel's processors lose by asking, and where tiles come back to rows of B that are far apart.
+  constexpr std::int64_t far_apart = 12 << 10;
   t.asks_for_b = !has_large_l2(caches);
+  t.tiles_pack_b = !has_large_l2(caches) || o.b_row * size <= far_apart;
   t.mc = split(o.m, std::min<std::int64_t>(caches.l3 / 8, 4 << 20) / (size * t.kc) + rows, rows);
   return t;
 }

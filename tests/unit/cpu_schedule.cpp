@@ -392,6 +392,8 @@ TEST_CASE("with a large L2 the next block of B has a place there beside few rows
     CHECK(tiling(513, large).nc > tiling(512, large).nc);
     CHECK_FALSE(tiling(512, large).asks_for_b);
     CHECK(tiling(512, 1 << 20).asks_for_b);
+    CHECK_FALSE(tiling(512, large).tiles_pack_b);  // their rows are too far apart there
+    CHECK(tiling(512, 1 << 20).tiles_pack_b);
   });
 }
 
