@@ -164,32 +164,37 @@ struct block {
   }
 
   // The last tile of a row of tiles asks for what the first of the next row reads of A. A single one does where A's
-  // rows are too short for the hardware to look ahead along them, and not over at once. What the next block packs of B
-  // is shared out among the other tiles, from the last of them backwards: what is asked for long before would leave L2.
+  // rows are too short for the hardware to look ahead along them, and not over at once. The others ask for what the
+  // next block packs of B.
   void ask_ahead(far_tile_work<T>& w, std::int64_t i, std::int64_t height, std::int64_t j) const {
     constexpr std::int64_t size = sizeof(T), least = 128, most = 1024;  // bytes of a row
     std::int64_t const cols = tiled_cols();
     bool const last_asks_for_a = cols > t.cols || (kb * size >= least && kb * size <= most);
-    if (last_asks_for_a && j + t.cols >= cols) {
-      w.next = w.a + height * w.a_row;
-      if (w.a_col == 1)
-        w.next_row = w.a_row, w.next_length = kb, w.next_rows = std::min(height, mb - i - height);
-      else if (!t.pack_a && i + height < mb)  // the ends of columns, whose beginnings come with this tile's
-        w.next += height - 1, w.next_rows = w.next_row = w.next_length = 1, w.next_step = w.a_col;
-      return;
-    }
-    if (later_b.rows == 0) return;
+    if (last_asks_for_a && j + t.cols >= cols) return ask_for_a(w, i, height);
     std::int64_t const askers = quotient(cols + t.cols - 1, t.cols) - (last_asks_for_a ? 1 : 0);  // of a row of tiles
-    constexpr std::int64_t line = 64;
-    std::int64_t const at_once =
-        quotient(kb, quotient(later_b.length * size, line) + 1) + 1;  // rows that a tile asks for
-    std::int64_t const all = mb * askers, share = std::min(all, (quotient(later_b.rows, at_once) + 1) * t.rows);
-    std::int64_t const done = i * askers + height * quotient(j, t.cols) - (all - share);
-    if (done < 0) return;
-    std::int64_t const first = quotient(later_b.rows * done, share);
+    if (later_b.rows > 0) ask_for_b(w, height, i * askers + height * quotient(j, t.cols), mb * askers);
+  }
+
+  void ask_for_a(far_tile_work<T>& w, std::int64_t i, std::int64_t height) const {
+    w.next = w.a + height * w.a_row;
+    if (w.a_col == 1)
+      w.next_row = w.a_row, w.next_length = kb, w.next_rows = std::min(height, mb - i - height);
+    else if (!t.pack_a && i + height < mb)  // the ends of columns, whose beginnings come with this tile's
+      w.next += height - 1, w.next_rows = w.next_row = w.next_length = 1, w.next_step = w.a_col;
+  }
+
+  // A tile of `height` rows, before which tiles of `done` rows of `all` have passed that ask for B. They share out its
+  // rows from the last tile backwards: what is asked for long before would leave L2.
+  void ask_for_b(far_tile_work<T>& w, std::int64_t height, std::int64_t done, std::int64_t all) const {
+    constexpr std::int64_t size = sizeof(T), line = 64;
+    std::int64_t const rows_of_tile = quotient(kb, quotient(later_b.length * size, line) + 1) + 1;
+    std::int64_t const share = std::min(all, (quotient(later_b.rows, rows_of_tile) + 1) * t.rows);
+    std::int64_t const begun = done - (all - share);
+    if (begun < 0) return;
+    std::int64_t const first = quotient(later_b.rows * begun, share);
     w.next = later_b.at + first * later_b.apart;
     w.next_row = later_b.apart, w.next_length = later_b.length;
-    w.next_rows = quotient(later_b.rows * (done + height), share) - first;
+    w.next_rows = quotient(later_b.rows * (begun + height), share) - first;
   }
 
   void multiply() const {
