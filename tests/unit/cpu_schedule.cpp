@@ -275,7 +275,7 @@ TEST_CASE("threads share rows rather than columns that each would read all of A 
           tandem::cpu::choose_grid(set->f32, o, tandem::cpu::choose_tiling(caches, set->f32, o), threads, true);
       CHECK(g.rows == threads);
     }
-    auto const deep = product<float>(64, 64, 100000);
+    auto const deep = product<float>(64, std::min<std::int64_t>(64, 4 * set->f32.nr), 100000);
     CHECK(tandem::cpu::choose_grid(set->f32, deep, tandem::cpu::choose_tiling(caches, set->f32, deep), 2, true).terms ==
           2);
   }
