@@ -24,8 +24,9 @@ bool are_few_terms(microkernel<T> const& kernel, std::int64_t m, std::int64_t n,
 }
 
 /// Whether a copy of B, whose rows lie together, would be worth its time. It is where these rows are so near to a
-/// multiple of a page apart that, with C's, they meet in the few places of a set of L1; on Intel's processors, those
-/// with a large L2, and Zen 5 where more vectors are read than written, and from B's rows across lines.
+/// multiple of a page apart that, with C's, they meet in the few places of a set of L1. On Intel's processors, those
+/// with a large L2, and on Zen 5 it is where more vectors are read than written, from rows of B across lines; the
+/// numbers are measured.
 template <class T>
 bool copies_rows_of_b(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
                       std::int64_t b_row) {
