@@ -88,6 +88,7 @@ void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threa
   auto const stretch = dots_stretch(o);
   auto const ahead = dots_ahead(host_caches(), kernel, o);
   int const parts = static_cast<int>(std::min<std::int64_t>(choose_threads(o, r, threads), r.rows));
+  bool const is_few = few_dots(kernel, r.rows, r.few) != nullptr;
   run_team(parts, [&](int part) {
     std::int64_t const first = r.rows * part / parts, last = r.rows * (part + 1) / parts;
     dot_work<T> w;
@@ -98,7 +99,10 @@ void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threa
       w.k = std::min(stretch, o.k - p);
       w.a = r.large + first * r.large_row + p, w.b = r.small + p;
       w.beta = p == 0 ? o.beta : T(1);
-      kernel.dots(w, last - first, r.few);
+      if (is_few)
+        few_dots(kernel, last - first, r.few)(w);
+      else
+        kernel.dots(w, last - first, r.few);
     }
   });
 }

@@ -23,6 +23,15 @@ bool are_few_columns(microkernel<T> const& kernel, std::int64_t m, std::int64_t 
   return n * (m * (k + kernel.lanes * steps_of_sum) + copying) < m * k * of_tile;
 }
 
+/// What computes all of so few dot products at once; null: they are more. Their sums are added in another order, so it
+/// is not for a thread's share of more.
+template <class T>
+auto few_dots(microkernel<T> const& kernel, std::int64_t m, std::int64_t n) {
+  constexpr std::int64_t few = 4;
+  return m <= few && n <= few ? kernel.few_dots[static_cast<std::size_t>(m - 1)][static_cast<std::size_t>(n - 1)]
+                              : nullptr;
+}
+
 /// Whether one operand is large and its rows lie along k, and the other is a few rows: a matrix times a vector.
 template <class T>
 bool suits_dots(microkernel<T> const& kernel, operands<T> const& o);

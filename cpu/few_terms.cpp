@@ -19,7 +19,7 @@ void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, sp
   constexpr std::int64_t least = 4 * line;  // more than two vectors, which go down C's rows
   alignas(64) T packed_b[most * panel];
   bool const packs = o.b_col != 1 || copies_rows_of_b(kernel, rows.size(), o.n, o.k, o.b_row);
-  auto const& functions = goes_down(kernel, o.m, o.n) ? kernel.update_down : kernel.update_along;
+  auto const& functions = goes_down(kernel, o.m, o.n, o.k) ? kernel.update_down : kernel.update_along;
   std::int64_t const fits = host_caches().l1 / 3 / size / std::min(o.k, most) / line * line;
   std::int64_t const step = packs ? panel : std::max(fits, least);
   far_tile_work<T> w;
@@ -49,7 +49,7 @@ void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, sp
 template <class T>
 bool suits_few_terms(microkernel<T> const& kernel, operands<T> const& o) {
   if (!are_few_terms(kernel, o.m, o.n, o.k, o.a_row)) return false;
-  if (goes_down(kernel, o.m, o.n)) return true;
+  if (goes_down(kernel, o.m, o.n, o.k)) return true;
   // Beyond the caches C is stored past them, by tiles, unless it is a few rows. With more than a few terms tiles are
   // slower only if all is near, or they had B turned for them.
   constexpr std::int64_t size = sizeof(T), few = 4;
@@ -63,7 +63,7 @@ void multiply_few_terms(microkernel<T> const& kernel, operands<T> const& o, int 
   constexpr double worth_a_thread = 1e5;  // bytes of C
   constexpr std::int64_t few_rows = 16;
   // Of a narrow C a row takes as long as a line.
-  double const row = goes_down(kernel, o.m, o.n) ? 64.0 : static_cast<double>(o.n) * sizeof(T);
+  double const row = goes_down(kernel, o.m, o.n, o.k) ? 64.0 : static_cast<double>(o.n) * sizeof(T);
   double const bytes = static_cast<double>(o.m) * row * (o.beta == 0 ? 1 : 2);
   auto const parts = std::clamp(static_cast<int>(std::min(bytes / worth_a_thread, 1024.0)), 1, threads);
   bool const by_rows = o.m >= few_rows * parts;

@@ -1,6 +1,8 @@
 // Products of so few terms that C costs more than the sums.
 #pragma once
 
+#include <algorithm>
+
 #include "cpu/caches.hpp"
 #include "cpu/kernels/microkernel.hpp"
 #include "cpu/operands.hpp"
@@ -9,8 +11,11 @@ namespace tandem::cpu {
 
 /// Whether vectors go down C's rows instead of along them, with B in registers.
 template <class T>
-bool goes_down(microkernel<T> const& kernel, std::int64_t m, std::int64_t n) {
-  return n <= 2 * kernel.lanes && m > n;
+bool goes_down(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
+  std::int64_t const terms = std::min<std::int64_t>(k, kernel.most_terms);  // at once
+  std::int64_t const few_rows = k <= 5 ? 8 : 32;
+  return (m > n || (n > 2 * kernel.lanes && m >= few_rows)) &&
+         n <= kernel.vectors_down[static_cast<std::size_t>(terms - 1)] * kernel.lanes;
 }
 
 /// Whether there are so few terms, of operands that are near; `a_row` from a row of A to the next.
@@ -20,7 +25,7 @@ bool are_few_terms(microkernel<T> const& kernel, std::int64_t m, std::int64_t n,
   if (k > kernel.most_terms || (n == 1 && k > few_of_a_column)) return false;
   // A few columns beside a transposed A are turned, if there are terms to pay for it and they do not fill a vector.
   bool const fill_a_vector = n >= 4 && (n & (n - 1)) == 0;
-  return !goes_down(kernel, m, n) || k <= few || a_row != 1 || 2 * n > kernel.lanes || fill_a_vector;
+  return !goes_down(kernel, m, n, k) || k <= few || a_row != 1 || 2 * n > kernel.lanes || fill_a_vector;
 }
 
 /// Whether a copy of B, whose rows lie together, would be worth its time. It is where these rows are so near to a
@@ -31,7 +36,7 @@ template <class T>
 bool copies_rows_of_b(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
                       std::int64_t b_row) {
   constexpr std::int64_t line = 64, page = 4096, many_rows = 12;
-  if (k == 1 || m < many_rows || goes_down(kernel, m, n)) return false;
+  if (k == 1 || m < many_rows || goes_down(kernel, m, n, k)) return false;
   std::int64_t const apart = b_row * static_cast<std::int64_t>(sizeof(T));
   bool const across_lines = apart % line != 0;
   if (has_large_l2(host_caches())) return across_lines && m >= 32 && k >= 5;

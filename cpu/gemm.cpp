@@ -151,11 +151,14 @@ problem as_row(problem const& p) {
   return row;
 }
 
+constexpr std::int64_t most_terms_of_small = 512;
+
 // A product whose operands stay near and which is over soon: of its time, what comes before the first multiplication is
 // a large part, and a copy of B would be used by few tiles.
 bool is_small(std::int64_t m, std::int64_t n, std::int64_t k) {
-  constexpr std::int64_t most = 128 * 128 * 128, most_of_c = 256 * 256, read = 1 << 16;
-  return k <= 128 && m <= most && n <= most && m * n <= most_of_c && m * n * k <= most && (m + n) * k <= read;
+  constexpr std::int64_t most = 128 * 128 * 128, most_of_c = 256 * 256, read = 1 << 16, many_terms = 128;
+  if (k > most_terms_of_small || m > most || n > most || m * n > most_of_c || (m + n) * k > read) return false;
+  return m * n * k <= (k <= many_terms ? most : most / 2);
 }
 
 bool is_small(problem const& p) { return is_small(p.m, p.n, p.k); }
@@ -207,7 +210,7 @@ std::int64_t columns_left(microkernel<T> const& kernel, problem const& p) {
 
 template <class T>
 [[gnu::noinline]] void multiply_columns_left(microkernel<T> const& kernel, problem const& p, std::int64_t left) {
-  constexpr std::int64_t most_packed = 2 * 128;
+  constexpr std::int64_t most_packed = 2 * most_terms_of_small;
   T packed_b[most_packed];  // (columns, k)
   auto const* b = static_cast<T const*>(p.b) + (p.n - left) * (p.trans_b ? p.ldb : 1);
   if (p.trans_a) {
@@ -275,9 +278,10 @@ void multiply_tiles_in_place(microkernel<T> const& kernel, tile_work<T>& w, std:
 /// The same where B is transposed: w.b is its first column, and w.b_row the elements from one to the next.
 template <class T>
 void multiply_tiles_packed(microkernel<T> const& kernel, tile_work<T>& w, std::int64_t m, std::int64_t n) {
-  constexpr std::int64_t most_packed = 128 * 32;
-  alignas(64) T packed_b[most_packed];  // (k, columns of a tile)
-  column_tiles<T> const columns(kernel, n, kernel.nr / kernel.lanes);
+  constexpr std::int64_t most_packed = (64 / sizeof(T)) * most_terms_of_small;  // one vector
+  alignas(64) T packed_b[most_packed];                                          // (k, columns of a tile)
+  std::int64_t const fits = quotient(most_packed, w.k * kernel.lanes);
+  column_tiles<T> const columns(kernel, n, std::min(fits, kernel.nr / kernel.lanes));
   auto const* const b = w.b;
   auto const apart = w.b_row;
   w.b = packed_b;
@@ -346,7 +350,7 @@ constexpr std::int64_t few_products = 1024, long_edge = 128;  // of so few the t
 template <class T>
 bool is_worth_a_loop(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, bool turns_b) {
   std::int64_t const few = 6, many = turns_b ? 4096 : 1000;
-  return m >= long_edge || n >= long_edge || m * n >= many || (!turns_b && (k <= few || goes_down(kernel, m, n)));
+  return m >= long_edge || n >= long_edge || m * n >= many || (!turns_b && (k <= few || goes_down(kernel, m, n, k)));
 }
 
 /// A small product that is not one tile. The other ways need some length before they are worth their beginning.
@@ -355,7 +359,8 @@ void multiply_several(microkernel<T> const& kernel, problem const& p, execution 
   operands<T> const o(p);
   int const threads = threads_of_small(kernel, p, e);
   bool const is_worth = is_worth_a_loop(kernel, p.m, p.n, p.k, o.b_col != 1);
-  if ((is_worth && suits_few_terms(kernel, o)) || streams_rows(o)) return multiply_few_terms(kernel, o, 1);
+  if ((is_worth && suits_few_terms(kernel, o)) || (o.b_col == 1 && streams_rows(o)))
+    return multiply_few_terms(kernel, o, 1);
   if (p.m * p.n * p.k >= many_products && suits_dots(kernel, o)) return multiply_dots(kernel, o, threads);
   if (suits_narrow(kernel, o)) return multiply_narrow(kernel, o, threads);
   if (threads > 1) return multiply_tiles_of_rows(kernel, p, threads);
@@ -415,7 +420,9 @@ template <class T>
   if (!trans_b && is_deep(kernel, m, n, k)) return glance::deep_tiles;
   if (!trans_b && is_one_tile(kernel, m, n, k)) return glance::one_tile;
   auto const tiles = trans_b ? glance::packed_tiles : glance::tiles;
-  if (trans_b && !trans_a && are_dots_in_place(m, n, k)) return glance::dots;
+  bool const is_alone = m * n * k * static_cast<std::int64_t>(sizeof(T)) < worth_a_thread(kernel);
+  bool const lie_along_k = trans_b && (!trans_a || (m == 1 && lda == 1));
+  if (lie_along_k && are_dots_in_place(m, n, k)) return is_alone ? glance::dots : glance::unclear;
   if (trans_b && k >= terms_a_row * std::min(m, n) && m * n * k >= many_products) return glance::unclear;
   if (!trans_b && n * k <= near && is_worth_a_loop(kernel, m, n, k, false) &&
       are_few_terms(kernel, m, n, k, trans_a ? 1 : lda) && !copies_rows_of_b(kernel, m, n, k, b_row))
@@ -426,7 +433,6 @@ template <class T>
   if (may_be_narrow || streams_rows<T>(m, n)) return glance::unclear;
   if (!trans_a && !trans_b && are_few_columns(kernel, m, n, k, b_row == 1)) return glance::unclear;
   if (k <= kernel.most_terms && is_worth_a_loop(kernel, m, n, k, trans_b)) return glance::unclear;
-  bool const is_alone = m * n * k * static_cast<std::int64_t>(sizeof(T)) < worth_a_thread(kernel);
   return is_alone && columns_left(kernel, m, n, k, 2) == 0 ? tiles : glance::unclear;
 }
 
@@ -443,7 +449,7 @@ template <class T>
 /// A few terms beside a B that stays in L1.
 template <class T>
 [[gnu::noinline]] void multiply_few_terms_near(microkernel<T> const& kernel, tile_work<T> const& w, std::int64_t m) {
-  auto const& functions = goes_down(kernel, m, w.cols) ? kernel.update_down : kernel.update_along;
+  auto const& functions = goes_down(kernel, m, w.cols, w.k) ? kernel.update_down : kernel.update_along;
   functions[static_cast<std::size_t>(w.k - 1)]({w}, m);
 }
 
@@ -466,6 +472,7 @@ template <class T>
   d.a = w.a, d.a_row = w.a_row, d.b = w.b, d.b_col = w.b_row;
   d.alpha = w.alpha, d.beta = w.beta;
   d.c = w.c, d.c_row = w.ldc, d.c_col = 1;
+  if (auto const few = few_dots(kernel, m, w.cols)) return few(d);
   if (m >= w.cols) return kernel.dots(d, m, w.cols);
   std::swap(d.a, d.b), std::swap(d.a_row, d.b_col), std::swap(d.c_row, d.c_col);
   kernel.dots(d, w.cols, m);

@@ -27,8 +27,9 @@ bool stays_in_l2(operands<T> const& o) {
 template <class T>
 void sum_in_tiles(microkernel<T> const& kernel, operands<T> const& o, std::int64_t i, std::int64_t cols, T* sums,
                   std::int64_t apart) {
-  row_tiles const heights(o.n, kernel.rows[static_cast<std::size_t>(kernel.widest)]);
   row_tiles const widths(quotient(cols + kernel.lanes - 1, kernel.lanes), kernel.widest);
+  auto const widest = static_cast<std::size_t>(widths.size(0));  // as wide as any
+  row_tiles const heights(o.n, kernel.rows[widest]);
   for (std::int64_t t = 0, j = 0; t < widths.count; j += widths.size(t++) * kernel.lanes) {
     tile_work<T> w;
     w.k = o.k;

@@ -158,15 +158,15 @@ tiling whole_rows(operands<T> const& o) {
 }
 
 /// A skinny C: B is used up as it comes, in stretches of its rows, while C stays in L2. A row is one stream from one
-/// end to the other; tiles that are wide and low take whole lines of each.
+/// end to the other; tiles that are wide and low take whole lines of each, or of a few columns all.
 template <class T>
 tiling skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
   tiling t;
   t.rows = kernel.mr, t.cols = kernel.nr;
-  int const width = o.m <= kernel.rows[4] ? 4 : 3;
+  int const wide = o.m <= kernel.rows[4] ? 4 : 3, width = o.n <= 2 * kernel.lanes ? kernel.width_of(o.n) : wide;
   if (kernel.rows[static_cast<std::size_t>(width)] > 0)
-    t.rows = kernel.rows[static_cast<std::size_t>(width)], t.cols = width * kernel.lanes;
+    t.rows = kernel.rows[static_cast<std::size_t>(width)], t.cols = kernel.elements(width);
   // Rows of B that are a multiple of a page apart meet in few sets of L2. On processors with 2 MiB of it (Intel's) long
   // stretches of them push each other out; with 1 MiB (AMD's) they are faster all the same.
   bool const meet = o.b_row * size % page == 0 && has_large_l2(caches);

@@ -513,6 +513,71 @@ HWY_INLINE void write_dots(hn::Vec<D> const (&of_element)[Q], T alpha, T beta, T
   }
 }
 
+// The sums of a tile of dot products, some at a time: along C's rows where these lie together, else down its columns.
+template <class T, int R, int J, class D = hn::ScalableTag<T>>
+HWY_INLINE void write_dot_tile(hn::Vec<D> const (&acc)[R][J], T alpha, T beta, T* c, std::int64_t c_row,
+                               std::int64_t c_col) {
+  constexpr int Q = 16 / sizeof(T), most = R < Q ? R : Q, whole = R / most * most;
+  if constexpr (J % Q == 0) {
+    if (c_col == 1) {
+      HWY_UNROLL(8)
+      for (int r = 0; r < R; ++r) {
+        HWY_UNROLL(2)
+        for (int j = 0; j < J; j += Q) {
+          hn::Vec<D> of_element[Q];
+          HWY_UNROLL(4)
+          for (int i = 0; i < Q; ++i) of_element[i] = acc[r][j + i];
+          write_dots<T, Q, Q>(of_element, alpha, beta, c + r * c_row + j, 1);
+        }
+      }
+      return;
+    }
+  } else if constexpr (J == 2 && R > 1) {  // two rows at a time
+    if (c_col == 1) {
+      hn::FixedTag<T, 2> const pair;
+      HWY_UNROLL(4)
+      for (int r = 0; r < R; r += 2) {
+        bool const both = r + 1 < R;
+        auto const none = hn::Zero(D());
+        hn::Vec<D> const of_element[Q] = {acc[r][0], acc[r][1], both ? acc[both ? r + 1 : r][0] : none,
+                                          both ? acc[both ? r + 1 : r][1] : none};
+        auto const sums = sums_of_lanes<D, Q>(D(), of_element);
+        T *const first = c + r * c_row, *const second = first + c_row;
+        hn::StoreU(combined(pair, hn::LowerHalf(pair, sums), alpha, beta, first, 2), pair, first);
+        if (both) hn::StoreU(combined(pair, hn::UpperHalf(pair, sums), alpha, beta, second, 2), pair, second);
+      }
+      return;
+    }
+  }
+  HWY_UNROLL(4)
+  for (int j = 0; j < J; ++j) {
+    HWY_UNROLL(4)
+    for (int r = 0; r < whole; r += most) {
+      hn::Vec<D> of_element[Q];
+      HWY_UNROLL(4)
+      for (int i = 0; i < Q; ++i) of_element[i] = i < most ? acc[r + i][j] : hn::Zero(D());
+      write_dots<T, Q, most>(of_element, alpha, beta, c + r * c_row + j * c_col, c_row);
+    }
+    if constexpr (whole < R) {
+      hn::Vec<D> of_element[Q];
+      HWY_UNROLL(4)
+      for (int i = 0; i < Q; ++i) of_element[i] = i < R - whole ? acc[whole + i][j] : hn::Zero(D());
+      write_dots<T, Q, R - whole>(of_element, alpha, beta, c + whole * c_row + j * c_col, c_row);
+    }
+  }
+}
+
+template <class T, int R, int J, bool asks>
+HWY_NOINLINE void dot_rows(dot_work<T> const& w, std::int64_t rows);
+
+// The same for rows that may be fewer than R.
+template <class T, int R, int J, bool asks>
+HWY_INLINE void dot_some_rows(dot_work<T> const& w, std::int64_t rows) {
+  if constexpr (R > 1)
+    if (rows < R) return dot_some_rows < T, R == 8 ? 4 : R - 1, J, asks > (w, rows);
+  dot_rows<T, R, J, asks>(w, rows);
+}
+
 // C in tiles of R x J dot products of rows of A and columns of B, each of which lies together. Of a few columns some
 // vectors of each row are read together, which the hardware follows by itself.
 template <class T, int R, int J, bool asks>
@@ -520,8 +585,6 @@ HWY_NOINLINE void dot_rows(dot_work<T> const& w, std::int64_t rows) {
   using D = hn::ScalableTag<T>;
   D const d;
   constexpr int N = lanes<T>, together = asks ? 1 : J == 1 ? 4 : J == 2 ? 2 : 1;
-  constexpr int Q = 16 / sizeof(T), most = R < Q ? R : Q,
-                whole = R / most * most;  // elements written at a time, down a column
   T const* HWY_RESTRICT a = w.a;
   T const* HWY_RESTRICT const b = w.b;
   T* c = w.c;
@@ -544,37 +607,61 @@ HWY_NOINLINE void dot_rows(dot_work<T> const& w, std::int64_t rows) {
     for (; together > 1 && p + N <= k; p += N)
       add_dots<T, R, J, true, asks>(a + p, a_row, a_ahead, b + p, b_col, rest, acc);
     if (p < k) add_dots<T, R, J, false, asks>(a + p, a_row, a_ahead, b + p, b_col, rest, acc);
-    HWY_UNROLL(4)
-    for (int j = 0; j < J; ++j) {
-      HWY_UNROLL(4)
-      for (int r = 0; r < whole; r += most) {
-        hn::Vec<D> of_element[Q];
-        HWY_UNROLL(4)
-        for (int i = 0; i < Q; ++i) of_element[i] = i < most ? acc[r + i][j] : hn::Zero(d);
-        write_dots<T, Q, most>(of_element, alpha, beta, c + r * c_row + j * c_col, c_row);
-      }
-      if constexpr (whole < R) {
-        hn::Vec<D> of_element[Q];
-        HWY_UNROLL(4)
-        for (int i = 0; i < Q; ++i) of_element[i] = i < R - whole ? acc[whole + i][j] : hn::Zero(d);
-        write_dots<T, Q, R - whole>(of_element, alpha, beta, c + whole * c_row + j * c_col, c_row);
-      }
-    }
+    write_dot_tile<T, R, J>(acc, alpha, beta, c, c_row, c_col);
   }
   if constexpr (R > 1) {
     if (rows == 0) return;
     auto left = w;
     left.a = a, left.c = c;
-    if constexpr (R > 3)
-      if (rows == 3) return dot_rows<T, 3, J, asks>(left, rows);
-    dot_rows<T, R / 2, J, asks>(left, rows);
+    dot_some_rows<T, R == 8 ? 4 : R - 1, J, asks>(left, rows);
   }
+}
+
+// So few dot products that each multiply-add would wait for the one before: some vectors of terms at a time have sums
+// of their own.
+template <class T, int R, int J>
+HWY_NOINLINE void few_dots(dot_work<T> const& w) {
+  using D = hn::ScalableTag<T>;
+  D const d;
+  constexpr int N = lanes<T>, G = 4;
+  T const *HWY_RESTRICT a = w.a, *HWY_RESTRICT b = w.b;
+  std::int64_t const a_row = w.a_row, b_col = w.b_col;
+  hn::Vec<D> acc[G][R][J];  // (groups, rows, columns)
+  HWY_UNROLL(4)
+  for (int g = 0; g < G; ++g) {
+    HWY_UNROLL(4)
+    for (int r = 0; r < R; ++r) {
+      HWY_UNROLL(4)
+      for (int j = 0; j < J; ++j) acc[g][r][j] = hn::Zero(d);
+    }
+  }
+  first_lanes<D> const rest(static_cast<std::size_t>(w.k % N));
+  std::int64_t left = w.k;
+  for (; left >= G * N; left -= G * N) {
+    HWY_UNROLL(4)
+    for (int g = 0; g < G; ++g, a += N, b += N) add_dots<T, R, J, true, false>(a, a_row, 0, b, b_col, rest, acc[g]);
+  }
+  HWY_UNROLL(4)
+  for (int g = 0; g < G; ++g, a += N, b += N, left -= N) {
+    if (left < N) {
+      if (left > 0) add_dots<T, R, J, false, false>(a, a_row, 0, b, b_col, rest, acc[g]);
+      break;
+    }
+    add_dots<T, R, J, true, false>(a, a_row, 0, b, b_col, rest, acc[g]);
+  }
+  HWY_UNROLL(4)
+  for (int r = 0; r < R; ++r) {
+    HWY_UNROLL(4)
+    for (int j = 0; j < J; ++j)
+      acc[0][r][j] = hn::Add(hn::Add(acc[0][r][j], acc[1][r][j]), hn::Add(acc[2][r][j], acc[3][r][j]));
+  }
+  write_dot_tile<T, R, J>(acc[0], w.alpha, w.beta, w.c, w.c_row, w.c_col);
 }
 
 // All columns of B, J or fewer at a time.
 template <class T, int R, int J, bool asks>
 HWY_INLINE void dot_columns(dot_work<T>& w, std::int64_t rows, std::int64_t cols) {
-  for (; cols >= J; cols -= J, w.b += J * w.b_col, w.c += J * w.c_col) dot_rows<T, R, J, asks>(w, rows);
+  for (; cols >= J; cols -= J, w.b += J * w.b_col, w.c += J * w.c_col) dot_some_rows<T, R, J, asks>(w, rows);
   if constexpr (J > 1)
     if (cols > 0) dot_columns<T, R, J - 1, asks>(w, rows, cols);
 }
@@ -603,7 +690,7 @@ void dots(dot_work<T> const& w, std::int64_t rows, std::int64_t cols) {
   constexpr int many = microkernel<T>::dot_rows_from_memory;
   if (w.a_ahead != 0)
     return cols == 1 ? dot_blocks<T, many, 1, true>(w, rows, cols) : dot_blocks<T, R, J, true>(w, rows, cols);
-  if (R > 4 && w.k < long_k) return dot_blocks<T, 4, J, false>(w, rows, cols);
+  if (R > 4 && w.k < long_k && rows != R && rows != 2 * R) return dot_blocks<T, 4, J, false>(w, rows, cols);
   dot_blocks<T, R, J, false>(w, rows, cols);
 }
 
@@ -642,6 +729,17 @@ constexpr void fill_deep(microkernel<T>& k, int width) {
   if constexpr (R > 0) {
     k.deep_tiles[width][R - 1] = deep_tile<T, D, R, V>;
     fill_deep<T, D, R - 1, V>(k, width);
+  }
+}
+
+// R rows and fewer of J columns and fewer.
+template <class T, int sums, int R = 1, int J = 1>
+constexpr void fill_few_dots(microkernel<T>& k) {
+  if constexpr (R * J <= sums) {
+    k.few_dots[R - 1][J - 1] = few_dots<T, R, J>;
+    fill_few_dots<T, sums, R, J + 1>(k);
+  } else if constexpr (R < sums) {
+    fill_few_dots<T, sums, R + 1>(k);
   }
 }
 
@@ -692,6 +790,7 @@ constexpr microkernel<T> make_microkernel() {
   fill_packing<T, most_rows(registers, V, mr), V>(k);
   if constexpr (V != 4 && most_rows(registers, 4, mr) * 4 >= enough_sums)
     fill_packing<T, most_rows(registers, 4, mr), 4>(k);
+  fill_few_dots<T, registers / 8>(k);
   fill_wide<T, registers / 4 * 3>(k);
   fill_pack_a<T, mr>(k);
   k.turned_edge = transpose_edge<T>, k.turned_tile = turned_tile<T>;

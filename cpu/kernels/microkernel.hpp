@@ -111,8 +111,9 @@ struct microkernel {
   /// c[i] = fma(alpha, sums[i], beta * c[i]), as a tile would have written it.
   void (*combine)(std::int64_t n, T alpha, T const* sums, T beta, T* c) = nullptr;
   /// C (rows x cols) = alpha A B + beta C of a few terms, by their number - 1: along whole rows of C, or down its rows
-  /// of at most two vectors. w.k is not read.
+  /// of at most vectors_down vectors. w.k is not read.
   static constexpr int most_terms = 8;
+  std::array<int, most_terms> vectors_down = {};
   std::array<update_function<T>, most_terms> update_along = {}, update_down = {};
   /// Packs a few terms of a transposed B for them, in panels of `few_panel` columns.
   static constexpr std::int64_t few_panel = 256;
@@ -128,6 +129,9 @@ struct microkernel {
   void (*turn)(T const* src, std::int64_t stride, std::int64_t rows, std::int64_t cols, T* out,
                std::int64_t apart) = nullptr;
   void (*dots)(dot_work<T> const& w, std::int64_t rows, std::int64_t cols) = nullptr;
+  /// By rows - 1 and columns - 1: the same for so few that a sum would wait for itself; null: there is none. w.a_ahead
+  /// is not read.
+  std::array<std::array<void (*)(dot_work<T> const& w), 4>, 4> few_dots = {};
 
   /// The width of the narrowest tile that takes this many columns, and its elements.
   int width_of(std::int64_t cols) const {

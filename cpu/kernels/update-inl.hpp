@@ -150,33 +150,43 @@ HWY_NOINLINE void update_along(far_tile_work<T> const& work, std::int64_t rows) 
   update_all<T, P, false>(work, rows);
 }
 
-// Rows of C that are one vector or two, which overlap if there are not as many elements: both are computed before
-// either is written. A masked store would hold up what is read soon after from its other lanes. B stays in registers.
+// Of P terms, the vectors of a row of C beside which B's have room in registers.
+template <int P>
+constexpr int vectors_down = !has_mask_registers ? 2
+                             : P <= 5            ? 4
+                             : P <= 7            ? 3
+                                                 : 2;
+
+// Rows of C that are some vectors, the last of which overlaps the one before if there are not as many elements: all are
+// computed before one is written. A masked store would hold up what is read soon after from its other lanes. B stays in
+// registers.
 template <class T, class D, int V, int P, ending E>
 HWY_INLINE void update_columns(far_tile_work<T> const& w, std::int64_t rows) {
   D const d;
   T const* HWY_RESTRICT a = w.a;
   T* HWY_RESTRICT c = w.c;
   std::int64_t const a_row = w.a_row, a_col = w.a_col, ldc = w.ldc;
-  std::int64_t const second = w.cols - static_cast<std::int64_t>(hn::MaxLanes(d));
+  constexpr std::int64_t N = hn::MaxLanes(D());
+  std::int64_t const last = w.cols - N;
+  auto const at = [last](int v) HWY_ATTR { return v < V - 1 ? v * N : last; };
   auto const alpha = hn::Set(d, w.alpha), beta = hn::Set(d, w.beta);
   hn::Vec<D> of_b[V][P];
   HWY_UNROLL(8)
   for (int p = 0; p < P; ++p) {
-    HWY_UNROLL(2)
-    for (int v = 0; v < V; ++v) of_b[v][p] = hn::LoadU(d, w.b + p * w.b_row + v * second);
+    HWY_UNROLL(4)
+    for (int v = 0; v < V; ++v) of_b[v][p] = hn::LoadU(d, w.b + p * w.b_row + at(v));
   }
   for (std::int64_t i = 0; i < rows; ++i, a += a_row, c += ldc) {
     hn::Vec<D> of_a[P], result[V];
     HWY_UNROLL(8)
     for (int p = 0; p < P; ++p) of_a[p] = hn::Set(d, a[p * a_col]);
-    HWY_UNROLL(2)
+    HWY_UNROLL(4)
     for (int v = 0; v < V; ++v) {
-      auto const old = E == ending::added ? hn::LoadU(d, c + v * second) : hn::Zero(d);
+      auto const old = E == ending::added ? hn::LoadU(d, c + at(v)) : hn::Zero(d);
       result[v] = updated<D, P, E>(of_a, of_b[v], alpha, beta, old);
     }
-    HWY_UNROLL(2)
-    for (int v = 0; v < V; ++v) hn::StoreU(result[v], d, c + v * second);
+    HWY_UNROLL(4)
+    for (int v = 0; v < V; ++v) hn::StoreU(result[v], d, c + at(v));
   }
 }
 
@@ -212,10 +222,16 @@ HWY_INLINE void update_columns_of(far_tile_work<T> const& w, std::int64_t rows) 
     if (w.cols < N) return update_columns_of<T, N / 2, P, E>(w, rows);
   }
   if (w.cols == N) return update_columns<T, D, 1, P, E>(w, rows);
+  if constexpr (N == lanes<T>) {
+    if constexpr (vectors_down<P> >= 4)
+      if (w.cols > 3 * N) return update_columns<T, D, 4, P, E>(w, rows);
+    if constexpr (vectors_down<P> >= 3)
+      if (w.cols > 2 * N) return update_columns<T, D, 3, P, E>(w, rows);
+  }
   update_columns<T, D, 2, P, E>(w, rows);
 }
 
-// At most two vectors of each row of C.
+// Some vectors of each row of C.
 template <class T, int P>
 HWY_NOINLINE void update_down(far_tile_work<T> const& w, std::int64_t rows) {
   constexpr int N = lanes<T>;
@@ -258,7 +274,7 @@ template <class T, int P = 1>
 constexpr void fill_updates(microkernel<T>& k) {
   if constexpr (P <= microkernel<T>::most_terms) {
     k.update_along[P - 1] = update_along<T, P>;
-    k.update_down[P - 1] = update_down<T, P>;
+    k.update_down[P - 1] = update_down<T, P>, k.vectors_down[P - 1] = vectors_down<P>;
     fill_updates<T, P + 1>(k);
   }
 }
