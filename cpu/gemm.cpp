@@ -370,7 +370,8 @@ void multiply_several(microkernel<T> const& kernel, problem const& p, execution 
 /// What is known at a glance of a small product: that it is one tile, or several by one thread (with B packed, if it is
 /// transposed), since none of the other ways takes so many terms, columns and rows; a tile of so few columns and terms
 /// that a transposed B is turned in registers; a few terms beside a B that stays in L1 as it lies; a column of dot
-/// products, or dot products of operands along k; a few rows of long sums; or a few whole rows in registers.
+/// products, or dot products of operands along k; a few rows of long sums; a few whole rows in registers, or parts of
+/// them.
 enum class glance {
   unclear,
   one_tile,
@@ -381,7 +382,8 @@ enum class glance {
   column,
   dots,
   deep_tiles,
-  wide_tile
+  wide_tile,
+  wide_tiles
 };
 
 constexpr std::int64_t long_sum = 32;
@@ -418,6 +420,7 @@ template <class T>
   if (n == 1 && b_row == 1 && !trans_a && m * k >= worth_dots && k > few_of_a_row) return glance::column;
   if (!trans_b && are_whole_rows(kernel, m, n, k)) return glance::wide_tile;
   if (!trans_b && is_deep(kernel, m, n, k)) return glance::deep_tiles;
+  if (!trans_b && are_in_wide_tiles(host_caches(), kernel, m, n, k)) return glance::wide_tiles;
   if (!trans_b && is_one_tile(kernel, m, n, k)) return glance::one_tile;
   auto const tiles = trans_b ? glance::packed_tiles : glance::tiles;
   bool const is_alone = m * n * k * static_cast<std::int64_t>(sizeof(T)) < worth_a_thread(kernel);
@@ -490,6 +493,7 @@ template <class T>
   if (known == glance::column) return multiply_column(kernel, w, m);
   if (known == glance::dots) return multiply_dots_in_place(kernel, w, m);
   if (known == glance::wide_tile) return kernel.wide_tile(m, n)(w);
+  if (known == glance::wide_tiles) return multiply_in_wide_tiles(kernel, w, m);
   multiply_deep(kernel, w, m, n);
 }
 
@@ -517,7 +521,7 @@ template <class T>
     return multiply_deep(kernel, w, p.m, p.n);
   }
   auto const t = tiling_of(kernel, way, o);
-  if (t.whole_rows && o.k <= t.kc)
+  if (t.all_rows && t.cols == o.n && o.k <= t.kc)
     return multiply_panels<T>(kernel, o, t, {0, o.m}, {0, o.n}, {0, o.k}, nullptr, nullptr);
   product<T>(kernel, o, t, e)();
 }
@@ -643,8 +647,8 @@ prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& given) {
   auto const known = glance_at(kernel, p.m, p.n, p.k, p.trans_a, packs, p.lda, w.b_row);
   if (known != glance::unclear)
     return prepare_at_once<T, glance::one_tile, glance::tiles, glance::packed_tiles, glance::turned_tile,
-                           glance::few_terms, glance::column, glance::dots, glance::deep_tiles, glance::wide_tile>(
-        kernel, known, w, p, is_column);
+                           glance::few_terms, glance::column, glance::dots, glance::deep_tiles, glance::wide_tile,
+                           glance::wide_tiles>(kernel, known, w, p, is_column);
   return prepare(prepared_tiles<T>{kernel, p}, is_column);
 }
 

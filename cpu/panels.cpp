@@ -242,18 +242,19 @@ std::int64_t multiply_rows(microkernel<T> const& kernel, operands<T> const& o, t
   return p;
 }
 
-/// C in one tile, whose rows of B are one stream.
+/// All rows of C, panel by panel.
 template <class T>
-void multiply_whole_rows(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, span_of terms) {
+void multiply_all_rows(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, span_of cols,
+                       span_of terms) {
   tile_work<T> w;
   w.a = o.a + terms.first * o.a_col, w.a_row = o.a_row, w.a_col = o.a_col;
-  w.b = o.b + terms.first * o.b_row, w.b_row = o.b_row;
+  w.b = o.b + terms.first * o.b_row + cols.first, w.b_row = o.b_row;
   w.alpha = o.alpha, w.beta = o.beta;
-  w.c = o.c, w.ldc = o.ldc;
-  w.cols = o.n;
+  w.c = o.c + cols.first, w.ldc = o.ldc;
   for (std::int64_t p = terms.first; p < terms.last; p += t.kc) {
     w.k = std::min(t.kc, terms.last - p);
-    kernel.wide_tile(o.m, o.n)(w);
+    w.cols = cols.size();
+    multiply_in_wide_tiles(kernel, w, o.m);
     w.a += w.k * o.a_col, w.b += w.k * o.b_row;
     w.beta = 1;
   }
@@ -283,6 +284,17 @@ rows_later<T> packed_next(operands<T> const& o, tiling const& t, span_of rows, s
 }  // namespace
 
 template <class T>
+void multiply_in_wide_tiles(microkernel<T> const& kernel, tile_work<T> const& work, std::int64_t m) {
+  auto w = work;
+  row_tiles const widths(ceil_div(work.cols, kernel.lanes), kernel.widest_of(m));
+  for (std::int64_t i = 0, j = 0; j < work.cols; j += w.cols, w.b += w.cols, w.c += w.cols, ++i) {
+    w.cols = std::min(widths.size(i) * kernel.lanes, work.cols - j);
+    auto const wide = kernel.wide_tile(m, w.cols);
+    (wide != nullptr ? wide : kernel.tile(source::in_place, kernel.width_of(w.cols), m))(w);
+  }
+}
+
+template <class T>
 std::int64_t packed_a_size(tiling const& t) {
   return t.pack_a ? t.mc * rows_apart<T>(t.kc) : 0;
 }
@@ -295,7 +307,7 @@ std::int64_t packed_b_size(microkernel<T> const& kernel, tiling const& t) {
 template <class T>
 void multiply_panels(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, span_of rows, span_of cols,
                      span_of terms, T* packed_a, T* packed_b) {
-  if (t.whole_rows) return multiply_whole_rows(kernel, o, t, terms);
+  if (t.all_rows) return multiply_all_rows(kernel, o, t, cols, terms);
   bool const by_rows = rows.size() > 0 && streams_rows(o) && t.kc == kernel.most_terms && !t.pack_b;
   auto const first = by_rows ? multiply_rows(kernel, o, t, rows, cols, terms) : terms.first;
   for (std::int64_t p0 = first; p0 < terms.last; p0 += t.kc) {
@@ -317,6 +329,8 @@ void multiply_panels(microkernel<T> const& kernel, operands<T> const& o, tiling 
   if (t.streaming) hwy::FlushStream();
 }
 
+template void multiply_in_wide_tiles(microkernel<float> const&, tile_work<float> const&, std::int64_t);
+template void multiply_in_wide_tiles(microkernel<double> const&, tile_work<double> const&, std::int64_t);
 template std::int64_t packed_a_size<float>(tiling const&);
 template std::int64_t packed_a_size<double>(tiling const&);
 template std::int64_t packed_b_size(microkernel<float> const&, tiling const&);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "cpu/caches.hpp"
 #include "cpu/kernels/microkernel.hpp"
 #include "cpu/operands.hpp"
 
@@ -45,7 +46,7 @@ struct tiling {
   bool pack_a = false;       ///< else A is read where it lies
   bool pack_b = false;       ///< else B is read where it lies, which it must not be if it is transposed
   bool b_stays = false;      ///< B, read where it lies, stays in L2: row of tiles by row of tiles, as if it were packed
-  bool whole_rows = false;   ///< all columns of B, read where it lies, are one tile's
+  bool all_rows = false;     ///< a tile has all rows of C, and some columns, or all, of a B that is read where it lies
   bool far_c = false;        ///< C lies beyond L2
   std::int64_t c_ahead = 0;  ///< columns from a tile to the one whose C is asked for while it works
   bool streaming = false;    ///< C goes past the caches
@@ -61,6 +62,20 @@ struct tiling {
 template <class T>
 bool are_whole_rows(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
   return k > kernel.most_terms && kernel.wide_tile(m, n) != nullptr;
+}
+
+/// Whether C is a few rows of which tiles take many columns at a time, with all their terms, or hundreds: B's rows pass
+/// in parts, but C is passed over once. Of one row or two, whole rows of B a few terms at a time are as fast, unless B
+/// stays in L1 or C would be passed over often. Beyond L3 only whole rows are streams.
+template <class T>
+bool are_in_wide_tiles(cache_sizes const& caches, microkernel<T> const& kernel, std::int64_t m, std::int64_t n,
+                       std::int64_t k) {
+  constexpr std::int64_t size = sizeof(T), many_terms = 64, much = 256 << 10, few_rows = 2;
+  if (m > kernel.wide_rows || k <= kernel.most_terms || n <= kernel.widest_of(m) * kernel.lanes) return false;
+  if (kernel.widest_of(m) <= 4) return false;
+  std::int64_t const bytes = n * k * size;
+  if (m <= few_rows && bytes > caches.l1 && (k < many_terms || bytes < much)) return false;
+  return bytes <= caches.l3 / 2;
 }
 
 /// Whether C is one or two rows so long that whole ones are passed over at a time, each row of B a stream.
@@ -81,6 +96,10 @@ std::int64_t padded(microkernel<T> const& kernel, std::int64_t n, std::int64_t c
   return n - rest + (rest == 0 ? 0 : kernel.elements(kernel.width_of(rest)));
 }
 
+/// The columns from w's operands on, of which w.cols are wanted, in tiles of all m rows, as wide as registers allow.
+template <class T>
+void multiply_in_wide_tiles(microkernel<T> const& kernel, tile_work<T> const& w, std::int64_t m);
+
 /// Elements of packed A and packed B that a thread needs, each a multiple of a cache line.
 template <class T>
 std::int64_t packed_a_size(tiling const& t);
@@ -92,6 +111,8 @@ template <class T>
 void multiply_panels(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, span_of rows, span_of cols,
                      span_of terms, T* packed_a, T* packed_b);
 
+extern template void multiply_in_wide_tiles(microkernel<float> const&, tile_work<float> const&, std::int64_t);
+extern template void multiply_in_wide_tiles(microkernel<double> const&, tile_work<double> const&, std::int64_t);
 extern template std::int64_t packed_a_size<float>(tiling const&);
 extern template std::int64_t packed_a_size<double>(tiling const&);
 extern template std::int64_t packed_b_size(microkernel<float> const&, tiling const&);

@@ -153,7 +153,19 @@ tiling whole_rows(operands<T> const& o) {
   t.rows = o.m, t.cols = o.n;
   t.mc = o.m, t.nc = o.n;
   t.kc = split(o.k, std::max(of_b / (o.n * size), least), 8);
-  t.whole_rows = true;
+  t.all_rows = true;
+  return t;
+}
+
+/// Parts of a few rows of C in registers, where threads share the columns.
+template <class T>
+tiling wide_tiles(microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr std::int64_t many_terms = 1024;
+  tiling t;
+  t.rows = o.m, t.cols = kernel.widest_of(o.m) * kernel.lanes;
+  t.mc = o.m, t.nc = o.n;
+  t.kc = split(o.k, many_terms, 8);
+  t.all_rows = true;
   return t;
 }
 
@@ -198,6 +210,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   bool const transposed_b = o.b_col != 1, near = are_near(caches, o);
   auto const widest = static_cast<std::size_t>(kernel.widest);
   if (!transposed_b && are_whole_rows(kernel, o.m, o.n, o.k)) return whole_rows(o);
+  if (!transposed_b && are_in_wide_tiles(caches, kernel, o.m, o.n, o.k)) return wide_tiles(kernel, o);
   if (o.m <= 2 * kernel.mr && !transposed_b) return skinny(caches, kernel, o);
   if (o.n <= 4 * kernel.nr && (o.a_col == 1 || o.m * size <= 512)) {
     // A narrow C: A is used up as it comes, along its rows or in rows that are short; a block of B fills half of L2.
@@ -292,7 +305,8 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
     if (g.terms > 1) cost += waking(g.parts()) + 4 * as_double(o.m) * halves / 2 * sums / g.parts();
     if (cost < best_cost) best = g, best_cost = cost;
   };
-  std::int64_t const most_rows = t.whole_rows ? 1 : o.m, most_cols = t.whole_rows ? 1 : ceil_div(o.n, kernel.lanes);
+  std::int64_t const most_rows = t.all_rows ? 1 : o.m;
+  std::int64_t const most_cols = t.all_rows && t.cols == o.n ? 1 : ceil_div(o.n, kernel.lanes);
   for (int rows = 1; rows <= threads && rows <= most_rows; ++rows)
     for (int cols = 1; rows * cols <= threads && cols <= most_cols; ++cols) {
       consider({rows, cols, 1});

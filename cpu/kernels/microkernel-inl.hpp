@@ -791,7 +791,9 @@ constexpr microkernel<T> make_microkernel() {
   if constexpr (V != 4 && most_rows(registers, 4, mr) * 4 >= enough_sums)
     fill_packing<T, most_rows(registers, 4, mr), 4>(k);
   fill_few_dots<T, registers / 8>(k);
-  fill_wide<T, registers / 4 * 3>(k);
+  constexpr int wide_sums = registers / 4 * 3;
+  k.wide_sums = wide_sums;
+  fill_wide<T, wide_sums>(k);
   fill_pack_a<T, mr>(k);
   k.turned_edge = transpose_edge<T>, k.turned_tile = turned_tile<T>;
   k.combine = combine<T>;

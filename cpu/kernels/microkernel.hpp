@@ -101,6 +101,7 @@ struct microkernel {
   /// By rows - 1 and vectors - 5: tiles of a few rows, wider than the others, that take whole rows of a B that lies
   /// where it is, which then passes as one stream; null: there is none.
   static constexpr int most_wide = 24, wide_rows = 4;
+  int wide_sums = 0;  ///< rows times vectors of the largest
   std::array<std::array<tile_function<T>, most_wide - 4>, wide_rows> wide_tiles = {};
   /// The tile of at most turned_edge columns and terms, where B's columns lie together: element (p, j) is
   /// b[j * b_row + p].
@@ -154,6 +155,8 @@ struct microkernel {
     if (tile_rows > wide_rows || vectors <= 4 || vectors > most_wide) return nullptr;
     return wide_tiles[static_cast<std::size_t>(tile_rows - 1)][static_cast<std::size_t>(vectors - 5)];
   }
+  /// The most vectors of such a tile.
+  std::int64_t widest_of(std::int64_t tile_rows) const { return wide_sums / tile_rows; }
   /// Null: there is none.
   tile_function<T> packing_tile(int width, std::int64_t tile_rows) const {
     return packing_tiles[static_cast<std::size_t>(width)][static_cast<std::size_t>(tile_rows - 1)];
