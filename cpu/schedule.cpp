@@ -266,19 +266,20 @@ template <class T>
 tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   auto t = cut(caches, kernel, o);
   constexpr std::int64_t size = sizeof(T), few = 24, short_sum = 256;
+  bool const transposed_b = o.b_col != 1;
   t.far_c = o.m * o.n * size > caches.l2;
   // Along A's rows. A vector of few elements loses less.
   if (o.a_col == 1) t.dot_cols = columns_left(kernel, o.m, o.n, o.k, std::min<std::int64_t>(2, kernel.lanes / 4));
   t.streaming = streams(caches, o, t);
   t.asks_for_next_c = t.far_c && o.k <= short_sum;
   if (t.far_c && !t.streaming && o.k <= few && kernel.rows[4] > 0 && o.m > 2 * kernel.mr && o.n > 4 * kernel.nr &&
-      o.b_col == 1 && o.k * o.n * size <= caches.l2 / 2) {
+      o.k * o.n * size <= caches.l2 / 2) {
     // C takes longer than the sums. Of wide tiles it has fewer rows at a time, each longer, and the hardware looks
     // ahead; from beyond L3 not far enough: there the C of the second tile from here is asked for.
     t.rows = kernel.rows[4], t.cols = 4 * kernel.lanes;
     t.far_c = o.m * o.n * size > caches.l3 / 4 * 3, t.c_ahead = 8 * kernel.lanes;
     t.asks_for_next_c = false;
-    t.pack_b = false, t.b_stays = true, t.nc = o.n;
+    t.pack_b = transposed_b, t.b_stays = !transposed_b, t.nc = o.n;
   }
   return t;
 }
