@@ -409,7 +409,14 @@ template <class T>
   }
 }
 
-constexpr std::int64_t worth_dots = 256, few_of_a_row = 5;  // elements of A; else the sums end as soon in tiles
+// Elements of A, and terms, of which dot products are a column; else the sums end as soon in tiles.
+constexpr std::int64_t worth_dots = 256, few_of_a_row = 5, long_dot = 20;
+
+/// Whether a column of so many rows is done sooner by a tile than by dot products.
+inline bool ends_soon_in_tile(std::int64_t m, std::int64_t k) {
+  constexpr std::int64_t few_rows = 4;
+  return (m > few_rows || k < long_dot) && m * k < worth_dots;
+}
 
 template <class T>
 [[gnu::noinline]] glance look_closely(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
@@ -417,15 +424,15 @@ template <class T>
   constexpr std::int64_t terms_a_row = 5, few_rows_turned = 32, terms_turned = 16;
   constexpr std::int64_t near = 4096;  // elements that stay in L1
   if (trans_b && m <= few_rows_turned && n <= kernel.turned_edge && k <= kernel.turned_edge) return glance::turned_tile;
-  if (n == 1 && b_row == 1 && !trans_a && m * k >= worth_dots && k > few_of_a_row) return glance::column;
+  bool const a_along_k = !trans_a || (m == 1 && lda == 1);
+  if (n == 1 && b_row == 1 && a_along_k && k > few_of_a_row && !ends_soon_in_tile(m, k)) return glance::column;
   if (!trans_b && are_whole_rows(kernel, m, n, k)) return glance::wide_tile;
   if (!trans_b && is_deep(kernel, m, n, k)) return glance::deep_tiles;
   if (!trans_b && are_in_wide_tiles(host_caches(), kernel, m, n, k)) return glance::wide_tiles;
   if (!trans_b && is_one_tile(kernel, m, n, k)) return glance::one_tile;
   auto const tiles = trans_b ? glance::packed_tiles : glance::tiles;
   bool const is_alone = m * n * k * static_cast<std::int64_t>(sizeof(T)) < worth_a_thread(kernel);
-  bool const lie_along_k = trans_b && (!trans_a || (m == 1 && lda == 1));
-  if (lie_along_k && are_dots_in_place(m, n, k)) return is_alone ? glance::dots : glance::unclear;
+  if (trans_b && a_along_k && are_dots_in_place(m, n, k)) return is_alone ? glance::dots : glance::unclear;
   if (trans_b && k >= terms_a_row * std::min(m, n) && m * n * k >= many_products) return glance::unclear;
   if (!trans_b && n * k <= near && is_worth_a_loop(kernel, m, n, k, false) &&
       are_few_terms(kernel, m, n, k, trans_a ? 1 : lda) && !copies_rows_of_b(kernel, m, n, k, b_row))
@@ -444,7 +451,7 @@ template <class T>
 [[gnu::always_inline]] inline glance glance_at(microkernel<T> const& kernel, std::int64_t m, std::int64_t n,
                                                std::int64_t k, bool trans_a, bool trans_b, std::int64_t lda,
                                                std::int64_t b_row) {
-  if (!trans_b && k < long_sum && (n > 1 || m * k < worth_dots) && is_one_tile(kernel, m, n, k))
+  if (!trans_b && k < long_sum && (n > 1 || ends_soon_in_tile(m, k)) && is_one_tile(kernel, m, n, k))
     return glance::one_tile;
   return look_closely(kernel, m, n, k, trans_a, trans_b, lda, b_row);
 }
@@ -464,6 +471,7 @@ template <class T>
   d.a = w.a, d.a_row = w.a_row, d.b = w.b;
   d.alpha = w.alpha, d.beta = w.beta;
   d.c = w.c, d.c_row = w.ldc;
+  if (auto const few = few_dots(kernel, m, 1)) return few(d);
   kernel.dots(d, m, 1);
 }
 
