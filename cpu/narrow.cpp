@@ -75,19 +75,20 @@ void multiply_rows(microkernel<T> const& kernel, operands<T> const& o, span_of r
   }
 }
 
-/// Of a small product a transposed B would be copied: whether to turn C takes less time, with the multiplication of
-/// vectors along A's rows, than that with vectors along C's. In steps of two vectors.
+/// Of a small product, whether to turn C takes less time, with the multiplication of vectors along A's rows, than the
+/// multiplication of vectors along C's, with the copying of a transposed B. In steps of two vectors.
 template <class T>
 bool is_faster_turned(microkernel<T> const& kernel, operands<T> const& o) {
-  constexpr std::int64_t terms = 16, line = 64 / sizeof(T);
+  constexpr std::int64_t line = 64 / sizeof(T);
   constexpr double of_element = sizeof(T) / 6.0;  // turned or copied
-  if (o.b_col == 1 || o.k < terms || o.m < kernel.lanes) return false;
+  if (o.m < kernel.lanes) return false;
   auto const vectors = [&](std::int64_t edge) { return quotient(edge + kernel.lanes - 1, kernel.lanes); };
   std::int64_t const tile = std::min<std::int64_t>(vectors(o.m), kernel.widest) * kernel.lanes;
   if (o.n * std::max(tile, line) * static_cast<std::int64_t>(sizeof(T)) > most_sums_bytes) return false;
   auto const turned = static_cast<double>(vectors(o.m) * o.n * o.k),
              along = static_cast<double>(vectors(o.n) * o.m * o.k);
-  return turned + of_element * static_cast<double>(o.m * o.n) <= along + of_element * static_cast<double>(o.k * o.n);
+  double const copied = o.b_col == 1 ? 0 : of_element * static_cast<double>(o.k * o.n);
+  return turned + of_element * static_cast<double>(o.m * o.n) <= along + copied;
 }
 
 }  // namespace
@@ -96,13 +97,11 @@ template <class T>
 bool suits_narrow(microkernel<T> const& kernel, operands<T> const& o) {
   constexpr std::int64_t little_work = 80 * 80 * 80;
   if (o.a_row != 1) return false;
-  if (o.m * o.n * o.k <= little_work && is_faster_turned(kernel, o)) return true;
+  if (o.m * o.n * o.k <= little_work) return is_faster_turned(kernel, o);
   if (o.m < o.n) return false;
-  std::int64_t const quarters = 4 * o.n, vector = kernel.lanes;
-  if (!stays_in_l2(o)) return quarters <= 3 * vector;
   // Of more work, tiles would copy A or come back to each of its rows for every few columns.
-  if (o.m * o.n * o.k > little_work) return quarters <= 8 * vector;
-  return quarters <= 3 * vector || (quarters > 4 * vector && quarters <= 6 * vector);
+  std::int64_t const quarters = 4 * o.n, vector = kernel.lanes;
+  return quarters <= (stays_in_l2(o) ? 8 : 3) * vector;
 }
 
 template <class T>
