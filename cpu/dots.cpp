@@ -21,8 +21,13 @@ constexpr std::int64_t small_bytes = 128 << 10;  // of the small operand that st
 
 // Tiles would have B turned first, which takes about a step an element; less beside few of them.
 template <class T>
-bool few_rows(operands<T> const& o) {
-  constexpr std::int64_t many = 4, beside_few = 8;
+bool few_rows(microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr std::int64_t many = 4, beside_few = 8, little_work = 80 * 80 * 80;
+  auto const vectors = [&](std::int64_t edge) { return (edge + kernel.lanes - 1) / kernel.lanes; };
+  // Of a transposed A in little work, C's transpose by tiles along A's rows, if these fill their vectors well enough.
+  if (o.a_row == 1 && o.m >= kernel.lanes && o.m * o.n * o.k <= little_work &&
+      vectors(o.m) * o.k <= o.m * (vectors(o.k) + steps_of_sum))
+    return false;
   std::int64_t const worth = o.n >= many * o.m ? steps_of_sum : beside_few;
   return o.m <= most_rows && o.b_row == 1 && (o.n > o.m || o.a_col == 1) && o.m * worth <= o.k;
 }
@@ -57,7 +62,7 @@ int choose_threads(operands<T> const& o, roles<T> const& r, int threads) {
 
 template <class T>
 bool suits_dots(microkernel<T> const& kernel, operands<T> const& o) {
-  return (o.a_col == 1 && are_few_columns(kernel, o.m, o.n, o.k, o.b_row == 1)) || few_rows(o);
+  return (o.a_col == 1 && are_few_columns(kernel, o.m, o.n, o.k, o.b_row == 1)) || few_rows(kernel, o);
 }
 
 template <class T>

@@ -60,18 +60,32 @@ void sum_in_streams(microkernel<T> const& kernel, operands<T> const& o, std::int
   }
 }
 
+/// Elements of a row of sums that a register tile takes at a time, whole lines.
+template <class T>
+std::int64_t sums_of_tile(microkernel<T> const& kernel, std::int64_t rows) {
+  constexpr std::int64_t line = 64 / sizeof(T);
+  std::int64_t const vectors = quotient(rows + kernel.lanes - 1, kernel.lanes);
+  return std::max(std::min<std::int64_t>(vectors, kernel.widest) * kernel.lanes, line);
+}
+
 template <class T>
 void multiply_rows(microkernel<T> const& kernel, operands<T> const& o, span_of rows) {
   constexpr std::int64_t size = sizeof(T), line = 64 / size;
-  alignas(64) T sums[most_sums_bytes / sizeof(T)];  // (n, apart)
-  std::int64_t const fits = most_sums_bytes / size / o.n / line * line;
+  alignas(64) T sums[most_sums_bytes / sizeof(T)];  // (columns of C, apart)
+  std::int64_t const most_cols = most_sums_bytes / size / sums_of_tile(kernel, rows.size());
+  row_tiles const columns(o.n, most_cols);
+  std::int64_t const fits = most_sums_bytes / size / columns.size(0) / line * line;
   std::int64_t const wanted = (rows.size() + line - 1) / line * line, apart = std::min(fits, wanted);
   bool const in_tiles = stays_in_l2(o) && o.k > kernel.most_terms;
   auto const sum = in_tiles ? sum_in_tiles<T> : sum_in_streams<T>;
   for (std::int64_t i = rows.first; i < rows.last; i += apart) {
-    std::int64_t const cols = std::min(apart, rows.last - i);
-    sum(kernel, o, i, cols, sums, apart);
-    kernel.write_turned(cols, o.n, o.alpha, sums, apart, o.beta, o.c + i * o.ldc, o.ldc);
+    std::int64_t const height = std::min(apart, rows.last - i);
+    auto part = o;
+    for (std::int64_t t = 0; t < columns.count; part.b += part.n * o.b_col, part.c += part.n, ++t) {
+      part.n = columns.size(t);
+      sum(kernel, part, i, height, sums, apart);
+      kernel.write_turned(height, part.n, o.alpha, sums, apart, o.beta, part.c + i * o.ldc, o.ldc);
+    }
   }
 }
 
@@ -79,12 +93,9 @@ void multiply_rows(microkernel<T> const& kernel, operands<T> const& o, span_of r
 /// multiplication of vectors along C's, with the copying of a transposed B. In steps of two vectors.
 template <class T>
 bool is_faster_turned(microkernel<T> const& kernel, operands<T> const& o) {
-  constexpr std::int64_t line = 64 / sizeof(T);
   constexpr double of_element = sizeof(T) / 6.0;  // turned or copied
   if (o.m < kernel.lanes) return false;
   auto const vectors = [&](std::int64_t edge) { return quotient(edge + kernel.lanes - 1, kernel.lanes); };
-  std::int64_t const tile = std::min<std::int64_t>(vectors(o.m), kernel.widest) * kernel.lanes;
-  if (o.n * std::max(tile, line) * static_cast<std::int64_t>(sizeof(T)) > most_sums_bytes) return false;
   auto const turned = static_cast<double>(vectors(o.m) * o.n * o.k),
              along = static_cast<double>(vectors(o.n) * o.m * o.k);
   double const copied = o.b_col == 1 ? 0 : of_element * static_cast<double>(o.k * o.n);
