@@ -50,9 +50,12 @@ template <class T>
 bool suits_few_terms(microkernel<T> const& kernel, operands<T> const& o) {
   if (!are_few_terms(kernel, o.m, o.n, o.k, o.a_row)) return false;
   if (goes_down(kernel, o.m, o.n, o.k)) return true;
-  // Beyond the caches C is stored past them, by tiles, unless it is a few rows.
-  constexpr std::int64_t size = sizeof(T), few_rows = 4;
-  return o.m <= few_rows || o.m * o.n * size <= host_caches().l3 / 2;
+  // Beyond the caches C is stored past them, by tiles, unless it is a few rows. With more than a few terms and a B as
+  // it lies tiles take half the time on Intel's processors once C is in L3; on Zen 5 they take half more.
+  constexpr std::int64_t size = sizeof(T), few = 4;
+  auto const& caches = host_caches();
+  if (o.k <= few || o.b_col != 1 || is_like_zen5(caches)) return o.m <= few || o.m * o.n * size <= caches.l3 / 2;
+  return (o.m * o.n + o.k * o.n) * size <= caches.l2;
 }
 
 template <class T>

@@ -96,6 +96,9 @@ bool is_faster_turned(microkernel<T> const& kernel, operands<T> const& o) {
   constexpr double of_element = sizeof(T) / 6.0;  // turned or copied
   if (o.m < kernel.lanes) return false;
   auto const vectors = [&](std::int64_t edge) { return quotient(edge + kernel.lanes - 1, kernel.lanes); };
+  // Blocks of columns pay in double alone.
+  bool const has_blocks = o.n * sums_of_tile(kernel, o.m) * static_cast<std::int64_t>(sizeof(T)) > most_sums_bytes;
+  if (has_blocks && sizeof(T) == sizeof(float)) return false;
   auto const turned = static_cast<double>(vectors(o.m) * o.n * o.k),
              along = static_cast<double>(vectors(o.n) * o.m * o.k);
   double const copied = o.b_col == 1 ? 0 : of_element * static_cast<double>(o.k * o.n);
