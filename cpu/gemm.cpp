@@ -422,14 +422,15 @@ template <class T>
 [[gnu::noinline]] glance look_closely(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
                                       bool trans_a, bool trans_b, std::int64_t lda, std::int64_t b_row) {
   constexpr std::int64_t terms_a_row = 5, few_rows_turned = 32, terms_turned = 16;
-  constexpr std::int64_t near = 4096;  // elements that stay in L1
+  constexpr std::int64_t near = 4096, worth_turning = 800;  // elements that stay in L1; of A
   if (trans_b && m <= few_rows_turned && n <= kernel.turned_edge && k <= kernel.turned_edge) return glance::turned_tile;
   bool const a_along_k = !trans_a || (m == 1 && lda == 1);
   if (n == 1 && b_row == 1 && a_along_k && k > few_of_a_row && !ends_soon_in_tile(m, k)) return glance::column;
   if (!trans_b && are_whole_rows(kernel, m, n, k)) return glance::wide_tile;
   if (!trans_b && is_deep(kernel, m, n, k)) return glance::deep_tiles;
   if (!trans_b && are_in_wide_tiles(host_caches(), kernel, m, n, k)) return glance::wide_tiles;
-  if (!trans_b && is_one_tile(kernel, m, n, k)) return glance::one_tile;
+  bool const turned = trans_a && m >= 4 * n && m * k >= worth_turning && kernel.deep_tile(n, m) != nullptr;
+  if (!trans_b && !turned && is_one_tile(kernel, m, n, k)) return glance::one_tile;
   auto const tiles = trans_b ? glance::packed_tiles : glance::tiles;
   bool const is_alone = m * n * k * static_cast<std::int64_t>(sizeof(T)) < worth_a_thread(kernel);
   if (trans_b && a_along_k && are_dots_in_place(m, n, k)) return is_alone ? glance::dots : glance::unclear;
@@ -440,7 +441,7 @@ template <class T>
   if (m * n * k <= few_products && n <= long_edge) return tiles;
   bool const may_be_turned = trans_b && m >= kernel.lanes && k >= terms_turned;
   bool const may_be_narrow = trans_a && (may_be_turned || (m >= n && n <= 2 * kernel.lanes));
-  if (may_be_narrow || streams_rows<T>(m, n)) return glance::unclear;
+  if (may_be_narrow || turned || streams_rows<T>(m, n)) return glance::unclear;
   if (!trans_a && !trans_b && are_few_columns(kernel, m, n, k, b_row == 1)) return glance::unclear;
   if (k <= kernel.most_terms && is_worth_a_loop(kernel, m, n, k, trans_b)) return glance::unclear;
   return is_alone && columns_left(kernel, m, n, k, 2) == 0 ? tiles : glance::unclear;

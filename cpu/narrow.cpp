@@ -23,10 +23,12 @@ bool stays_in_l2(operands<T> const& o) {
   return o.m * o.k * static_cast<std::int64_t>(sizeof(T)) <= host_caches().l2 / 2;
 }
 
-/// S (n x cols) = B^T A^T, the columns of which are op(A)'s rows from i on.
+/// S (n x cols) = B^T A^T, the columns of which are op(A)'s rows from i on. Where all of C is so few sums that each
+/// would wait for itself, deep tiles: whatever share of its rows this is, so that the order of terms is the same.
 template <class T>
 void sum_in_tiles(microkernel<T> const& kernel, operands<T> const& o, std::int64_t i, std::int64_t cols, T* sums,
                   std::int64_t apart) {
+  bool const deeply = kernel.deep_tile(o.n, o.m) != nullptr;
   row_tiles const widths(quotient(cols + kernel.lanes - 1, kernel.lanes), kernel.widest);
   auto const widest = static_cast<std::size_t>(widths.size(0));  // as wide as any
   row_tiles const heights(o.n, kernel.rows[widest]);
@@ -38,7 +40,9 @@ void sum_in_tiles(microkernel<T> const& kernel, operands<T> const& o, std::int64
     w.cols = std::min(widths.size(t) * kernel.lanes, cols - j);
     w.c = sums + j, w.ldc = apart;
     for (std::int64_t r = 0; r < heights.count; ++r) {
-      kernel.tile(source::in_place, kernel.width_of(w.cols), heights.size(r))(w);
+      auto const tile = deeply ? kernel.deep_tile(heights.size(r), w.cols)
+                               : kernel.tile(source::in_place, kernel.width_of(w.cols), heights.size(r));
+      tile(w);
       w.a += heights.size(r) * w.a_row, w.c += heights.size(r) * apart;
     }
   }
@@ -94,7 +98,6 @@ void multiply_rows(microkernel<T> const& kernel, operands<T> const& o, span_of r
 template <class T>
 bool is_faster_turned(microkernel<T> const& kernel, operands<T> const& o) {
   constexpr double of_element = sizeof(T) / 6.0;  // turned or copied
-  if (o.m < kernel.lanes) return false;
   auto const vectors = [&](std::int64_t edge) { return quotient(edge + kernel.lanes - 1, kernel.lanes); };
   // Blocks of columns pay in double alone.
   bool const has_blocks = o.n * sums_of_tile(kernel, o.m) * static_cast<std::int64_t>(sizeof(T)) > most_sums_bytes;
@@ -111,7 +114,7 @@ template <class T>
 bool suits_narrow(microkernel<T> const& kernel, operands<T> const& o) {
   constexpr std::int64_t little_work = 80 * 80 * 80;
   if (o.a_row != 1) return false;
-  if (o.m * o.n * o.k <= little_work) return is_faster_turned(kernel, o);
+  if (o.m >= kernel.lanes && o.m * o.n * o.k <= little_work) return is_faster_turned(kernel, o);
   if (o.m < o.n) return false;
   // Of more work, tiles would copy A or come back to each of its rows for every few columns.
   std::int64_t const quarters = 4 * o.n, vector = kernel.lanes;

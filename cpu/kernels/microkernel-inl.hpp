@@ -578,6 +578,17 @@ HWY_INLINE void dot_some_rows(dot_work<T> const& w, std::int64_t rows) {
   dot_rows<T, R, J, asks>(w, rows);
 }
 
+// Rows that are less than two tiles of R: in two of about one height, since a low one would wait for its own sums.
+template <class T, int R, int J, bool asks>
+HWY_INLINE void dot_two_tiles(dot_work<T> const& w, std::int64_t rows) {
+  if (rows <= R || rows >= 2 * R) return dot_some_rows<T, R, J, asks>(w, rows);
+  std::int64_t const first = (rows + 1) / 2;
+  dot_some_rows<T, R, J, asks>(w, first);
+  auto second = w;
+  second.a += first * w.a_row, second.c += first * w.c_row;
+  dot_some_rows<T, R, J, asks>(second, rows - first);
+}
+
 // C in tiles of R x J dot products of rows of A and columns of B, each of which lies together. Of a few columns some
 // vectors of each row are read together, which the hardware follows by itself.
 template <class T, int R, int J, bool asks>
@@ -661,7 +672,7 @@ HWY_NOINLINE void few_dots(dot_work<T> const& w) {
 // All columns of B, J or fewer at a time.
 template <class T, int R, int J, bool asks>
 HWY_INLINE void dot_columns(dot_work<T>& w, std::int64_t rows, std::int64_t cols) {
-  for (; cols >= J; cols -= J, w.b += J * w.b_col, w.c += J * w.c_col) dot_some_rows<T, R, J, asks>(w, rows);
+  for (; cols >= J; cols -= J, w.b += J * w.b_col, w.c += J * w.c_col) dot_two_tiles<T, R, J, asks>(w, rows);
   if constexpr (J > 1)
     if (cols > 0) dot_columns<T, R, J - 1, asks>(w, rows, cols);
 }
