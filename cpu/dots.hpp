@@ -14,12 +14,12 @@ constexpr std::int64_t steps_of_sum = 5;
 
 /// Whether C has so few columns, A's rows lying along k, that dot products are faster than tiles. A tile's vectors lie
 /// along the columns of C: each row of A takes a step for each term, however few the columns, or half of one where half
-/// a vector costs that. B is laid along k first, if it does not lie so, at some steps an element.
+/// a vector costs that. B is laid along k first, if it does not lie so, at a step or so an element.
 template <class T>
 bool are_few_columns(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, bool lies_along_k) {
   if (n >= kernel.lanes || m <= n) return false;
   std::int64_t const of_tile = kernel.half_costs_half && 2 * n <= kernel.lanes ? kernel.lanes / 2 : kernel.lanes;
-  std::int64_t const copying = lies_along_k ? 0 : 2 * kernel.lanes * k;
+  std::int64_t const copying = lies_along_k ? 0 : kernel.lanes * k;
   return n * (m * (k + kernel.lanes * steps_of_sum) + copying) < m * k * of_tile;
 }
 

@@ -70,6 +70,69 @@ HWY_INLINE void transpose_block(T const* HWY_RESTRICT src, std::int64_t stride, 
     if (c < depth) hn::StoreU(v[c], d, out + c * apart);
 }
 
+// Each block of 16 bytes by itself: of Q vectors, element q of the one of place p changes places with p of place q.
+template <class D, int Q, class T = hn::TFromD<D>>
+HWY_INLINE void transpose_blocks(hn::Vec<D> (&v)[Q]) {
+  static_assert(Q * sizeof(T) == 16);
+  D const d;
+  auto const low = hn::InterleaveLower(d, v[0], v[1]), high = hn::InterleaveUpper(d, v[0], v[1]);
+  if constexpr (Q == 2) {
+    v[0] = low, v[1] = high;
+  } else {
+    hn::Repartition<double, D> const pairs;
+    auto const low2 = hn::InterleaveLower(d, v[2], v[3]), high2 = hn::InterleaveUpper(d, v[2], v[3]);
+    auto const p = hn::BitCast(pairs, low), q = hn::BitCast(pairs, low2);
+    auto const r = hn::BitCast(pairs, high), s = hn::BitCast(pairs, high2);
+    v[0] = hn::BitCast(d, hn::InterleaveLower(pairs, p, q)), v[1] = hn::BitCast(d, hn::InterleaveUpper(pairs, p, q));
+    v[2] = hn::BitCast(d, hn::InterleaveLower(pairs, r, s)), v[3] = hn::BitCast(d, hn::InterleaveUpper(pairs, r, s));
+  }
+}
+
+// A vector of blocks of 16 bytes, load_block(0), load_block(1) and so on.
+template <class D, int first = 0, class Load>
+HWY_INLINE hn::Vec<D> load_blocks(D d, Load const& load_block) {
+  constexpr int blocks = hn::MaxLanes(D()) * sizeof(hn::TFromD<D>) / 16;
+  if constexpr (blocks == 1) {
+    return load_block(first);
+  } else {
+    hn::Half<D> const half;
+    return hn::Combine(d, load_blocks<hn::Half<D>, first + blocks / 2>(half, load_block),
+                       load_blocks<hn::Half<D>, first>(half, load_block));
+  }
+}
+
+// 16 bytes of as many rows as D has lanes, of which `rows` are there, become as many columns, `apart` from each other;
+// zeros behind the last row. Loads bring the rows' blocks to where shuffles within blocks are enough.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void transpose_rows(T const* HWY_RESTRICT src, std::int64_t stride, std::int64_t rows, std::int64_t depth,
+                               T* HWY_RESTRICT out, std::int64_t apart) {
+  D const d;
+  constexpr int Q = 16 / sizeof(T), N = hn::MaxLanes(D());
+  hn::FixedTag<T, Q> const block;
+  hn::Vec<D> v[Q];
+  if (rows >= N && depth >= Q) {
+    // Opaque, so that the compiler finds the rows' addresses from this one, and does not keep one for each.
+    asm("" : "+r"(src));
+    rows_of<T, N> const lines(src, stride, 0);
+    HWY_UNROLL(4)
+    for (int q = 0; q < Q; ++q)
+      v[q] = load_blocks(d, [&](int i) HWY_ATTR { return hn::LoadU(block, lines.at(i * Q + q)); });
+    transpose_blocks<D, Q>(v);
+    HWY_UNROLL(4)
+    for (int q = 0; q < Q; ++q) hn::StoreU(v[q], d, out + q * apart);
+    return;
+  }
+  first_lanes<hn::FixedTag<T, Q>> const there(static_cast<std::size_t>(depth < Q ? depth : Q));
+  HWY_UNROLL(4)
+  for (int q = 0; q < Q; ++q)
+    v[q] = load_blocks(
+        d, [&](int i) HWY_ATTR { return i * Q + q < rows ? there.load(src + (i * Q + q) * stride) : hn::Zero(block); });
+  transpose_blocks<D, Q>(v);
+  HWY_UNROLL(4)
+  for (int q = 0; q < Q; ++q)
+    if (q < depth) hn::StoreU(v[q], d, out + q * apart);
+}
+
 // A panel of `width` <= W whose depth is contiguous in the source. A cache line of each group of rows is used up before
 // the next group is touched: with a power of two between rows, W lines at once would evict each other.
 template <int W, class T>
@@ -88,14 +151,19 @@ HWY_INLINE void pack_transposed(T const* HWY_RESTRICT src, std::int64_t stride_w
   }
 }
 
-// out[c * apart + r] = src[r * stride + c]; `apart` is a multiple of a block's edge, and no less than `rows`.
+// out[c * apart + r] = src[r * stride + c]; `apart` is a multiple of a vector's elements, and no less than `rows`.
+// Square blocks as far as there are columns for them, then 16 bytes of more rows at a time.
 template <class T>
 void turn(T const* HWY_RESTRICT src, std::int64_t stride, std::int64_t rows, std::int64_t cols, T* HWY_RESTRICT out,
           std::int64_t apart) {
-  constexpr int edge = transpose_edge<T>;
+  constexpr int edge = transpose_edge<T>, block = 16 / sizeof(T);
+  std::int64_t const squares = cols / edge * edge;
   for (std::int64_t r = 0; r < rows; r += edge)
-    for (std::int64_t c = 0; c < cols; c += edge)
-      transpose_block(src + r * stride + c, stride, rows - r, cols - c, out + c * apart + r, apart);
+    for (std::int64_t c = 0; c < squares; c += edge)
+      transpose_block(src + r * stride + c, stride, rows - r, edge, out + c * apart + r, apart);
+  for (std::int64_t r = 0; r < rows; r += lanes<T>)
+    for (std::int64_t c = squares; c < cols; c += block)
+      transpose_rows<hn::ScalableTag<T>>(src + r * stride + c, stride, rows - r, cols - c, out + c * apart + r, apart);
 }
 
 // Whole panels whose width is contiguous in the source. 1 KiB of each of its rows goes to panels side by side: with
