@@ -273,6 +273,8 @@ TEST_CASE("a transposed B is packed in panels that grow narrower where k is long
 TEST_CASE("one or two columns behind the last whole vector, of up to 512 terms") {
   for (std::int64_t const n : {9, 10, 17, 18, 33, 34})
     for (std::int64_t const k : {128, 129, 511, 512, 513}) check_orders({17, n, k});
+  // A beside half of a modest machine's L2, of which a thread's share is less.
+  for (std::int64_t const n : {9, 10, 17}) check<double>({300, n, 200, true});
 }
 
 TEST_CASE("a few terms in rows of C of three and four vectors, and of one element more") {

@@ -604,7 +604,7 @@ TEST_CASE("vectors go down C's rows where C is high, and B's have room in regist
 TEST_CASE("up to eight terms are one loop over C within half of L3, or over a few rows of any length") {
   std::int64_t const l3 = tandem::cpu::host_caches().l3;
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
-    std::int64_t const n = 1024, m = l3 / 2 / n / static_cast<std::int64_t>(sizeof(T));
+    std::int64_t const n = 128, m = l3 / 2 / n / static_cast<std::int64_t>(sizeof(T));
     for (bool const trans_b : {false, true})
       for (std::int64_t k = 1; k <= 9; ++k) {
         INFO(k, " ", trans_b);
