@@ -602,12 +602,15 @@ TEST_CASE("vectors go down C's rows where C is high, and B's have room in regist
   });
 }
 
+// Five to eight terms of a B as it lies are measured by processor: only Zen 5 is said to gain here.
 TEST_CASE("up to eight terms are one loop over C within half of L3, or over a few rows of any length") {
-  std::int64_t const l3 = tandem::cpu::host_caches().l3;
+  auto const& caches = tandem::cpu::host_caches();
+  std::int64_t const l3 = caches.l3;
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
     std::int64_t const n = 128, m = l3 / 2 / n / static_cast<std::int64_t>(sizeof(T));
     for (bool const trans_b : {false, true})
       for (std::int64_t k = 1; k <= 9; ++k) {
+        if (k > 4 && k <= 8 && !trans_b && !is_like_zen5(caches)) continue;
         INFO(k, " ", trans_b);
         auto const suits = [&](std::int64_t rows, std::int64_t cols) {
           return tandem::cpu::suits_few_terms(kernel, product<T>(rows, cols, k, false, trans_b));
