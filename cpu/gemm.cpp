@@ -209,14 +209,15 @@ std::int64_t columns_left(microkernel<T> const& kernel, problem const& p) {
 }
 
 template <class T>
-[[gnu::noinline]] void multiply_columns_left(microkernel<T> const& kernel, problem const& p, std::int64_t left) {
+[[gnu::noinline]] void multiply_columns_left(microkernel<T> const& kernel, problem const& p, std::int64_t left,
+                                             int threads = 1) {
   constexpr std::int64_t most_packed = 2 * most_terms_of_small;
   T packed_b[most_packed];  // (columns, k)
   auto const* b = static_cast<T const*>(p.b) + (p.n - left) * (p.trans_b ? p.ldb : 1);
   if (p.trans_a) {
     operands<T> columns(p);
     columns.n = left, columns.b = b, columns.c += p.n - left;
-    return multiply_narrow(kernel, columns, 1);
+    return multiply_narrow(kernel, columns, threads);
   }
   std::int64_t b_col = p.ldb;
   if (!p.trans_b) {
@@ -306,11 +307,16 @@ void multiply_tiles(microkernel<T> const& kernel, problem const& p, std::int64_t
 /// The same by several threads, each with some rows: an element's terms are added in one order, whatever tile has it.
 template <class T>
 [[gnu::noinline]] void multiply_tiles_of_rows(microkernel<T> const& kernel, problem const& p, int threads) {
-  auto const left = columns_left(kernel, p);
+  auto left = columns_left(kernel, p);
+  auto tiled = p;
+  if (left > 0 && p.trans_a) {  // all rows together: how these sums are made depends on the size of A
+    multiply_columns_left(kernel, p, left, threads);
+    tiled.n -= left, left = 0;
+  }
   auto const parts = static_cast<int>(std::min<std::int64_t>(threads, p.m));
   run_team(parts, [&](int part) {
     auto const rows = share(p.m, part, parts, 1);
-    auto q = p;
+    auto q = tiled;
     q.m = rows.size();
     q.a = static_cast<T const*>(p.a) + rows.first * (p.trans_a ? 1 : p.lda);
     q.c = static_cast<T*>(p.c) + rows.first * p.ldc;

@@ -38,12 +38,17 @@ struct long_sum {
   product_size size;
   level from;  ///< what is tried at this level and above
 };
-constexpr std::array long_sums_tried{
-    long_sum{{3, 9, 20001}, level::quick},         long_sum{{9, 2, 20011}, level::quick},
-    long_sum{{17, 19, 6007}, level::quick},        long_sum{{1, 1, 50021}, level::quick},
-    long_sum{{40, 37, 20011}, level::standard},    long_sum{{5, 150, 10007}, level::standard},
-    long_sum{{150, 5, 10007}, level::standard},    long_sum{{8, 8, (1 << 21) + 50021}, level::standard},
-    long_sum{{24, 9, (1 << 20) + 7}, level::full}, long_sum{{3, 5, (1 << 22) + 11}, level::full}};
+constexpr std::array long_sums_tried{long_sum{{3, 9, 20001}, level::quick},
+                                     long_sum{{9, 2, 20011}, level::quick},
+                                     long_sum{{17, 19, 6007}, level::quick},
+                                     long_sum{{1, 1, 50021}, level::quick},
+                                     long_sum{{1, 2, 100003}, level::quick},
+                                     long_sum{{40, 37, 20011}, level::standard},
+                                     long_sum{{5, 150, 10007}, level::standard},
+                                     long_sum{{150, 5, 10007}, level::standard},
+                                     long_sum{{8, 8, (1 << 21) + 50021}, level::standard},
+                                     long_sum{{24, 9, (1 << 20) + 7}, level::full},
+                                     long_sum{{3, 5, (1 << 22) + 11}, level::full}};
 
 /// An index that comes out of arithmetic in 32 bits, unsigned: of elements, or of bytes.
 struct wrap {

@@ -1,6 +1,7 @@
 // The block sizes of the CPU driver: read from the caches or TANDEM_CACHES, and sane for every problem.
 #include "cpu/caches.hpp"
 #include "cpu/dots.hpp"
+#include "cpu/few_terms.hpp"
 #include "cpu/schedule.hpp"
 
 #include <doctest/doctest.h>
@@ -439,12 +440,186 @@ TEST_CASE("threads share k alone where C's rows are whole, in panels of B that a
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
     auto const o = product<T>(1, 5 * kernel.lanes, 100000);
     auto const t = tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20}, kernel, o);
-    CHECK(t.whole_rows);
+    CHECK(t.all_rows);
     CHECK(t.cols == o.n);
     CHECK(t.kc * o.n * static_cast<std::int64_t>(sizeof(T)) <= 128 << 10);
     auto const g = tandem::cpu::choose_grid(kernel, o, t, 2, true);
     CHECK(g.rows * g.cols == 1);
     CHECK(g.terms == 2);
+  });
+}
+
+/// A modest machine's and a Zen 5's: limits that follow the caches are tried with both.
+constexpr cache_sizes both_caches[] = {{32 << 10, 512 << 10, 8 << 20}, {48 << 10, 1 << 20, 32 << 20}};
+
+TEST_CASE("three or four rows of C are made in wide tiles beside a B within half of L3") {
+  for (auto const& caches : both_caches)
+    for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+      constexpr std::int64_t size = sizeof(T);
+      auto const in_wide_tiles = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+        return tandem::cpu::are_in_wide_tiles(caches, kernel, m, n, k);
+      };
+      for (std::int64_t const m : {3, 4}) {
+        CAPTURE(m);
+        bool const has_tiles = kernel.widest_of(m) > 4;  // 32 registers
+        std::int64_t const whole = kernel.widest_of(m) * kernel.lanes, of_l3 = caches.l3 / 2 / size;
+        for (std::int64_t const k : {9, 16, 1024, 2048}) {
+          CAPTURE(k);
+          CHECK(in_wide_tiles(m, of_l3 / k, k) == has_tiles);
+          CHECK_FALSE(in_wide_tiles(m, of_l3 / k + 1, k));
+        }
+        CHECK(in_wide_tiles(m, whole + 1, 9) == has_tiles);
+        CHECK_FALSE(in_wide_tiles(m, whole, 9));  // rows are whole in registers
+        CHECK_FALSE(in_wide_tiles(m, whole + 1, 8));
+      }
+      CHECK_FALSE(in_wide_tiles(5, 2000, 100));
+    });
+}
+
+TEST_CASE("one or two rows of C are made in wide tiles beside a B in L1, or of 64 terms if B has 256 KiB") {
+  for (auto const& caches : both_caches)
+    for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+      constexpr std::int64_t size = sizeof(T), much = (256 << 10) / size;
+      auto const in_wide_tiles = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+        return tandem::cpu::are_in_wide_tiles(caches, kernel, m, n, k);
+      };
+      for (std::int64_t const m : {1, 2}) {
+        CAPTURE(m);
+        CHECK(in_wide_tiles(m, caches.l1 / size / 16, 16));
+        CHECK_FALSE(in_wide_tiles(m, caches.l1 / size / 16 + 1, 16));
+        CHECK_FALSE(in_wide_tiles(m, much / 63 + 1, 63));
+        CHECK(in_wide_tiles(m, much / 64, 64));
+        CHECK_FALSE(in_wide_tiles(m, much / 64 - 1, 64));
+        CHECK(in_wide_tiles(m, caches.l3 / 2 / size / 64, 64));
+        CHECK_FALSE(in_wide_tiles(m, caches.l3 / 2 / size / 64 + 1, 64));
+      }
+    });
+}
+
+TEST_CASE("wide tiles read B where it lies, in panels of at most 1024 terms, and threads share the columns") {
+  for (auto const& caches : both_caches)
+    for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+      for (std::int64_t m = 1; m <= kernel.wide_rows; ++m) {
+        if (kernel.widest_of(m) <= 4) continue;
+        auto const tiling = [&](std::int64_t k, bool trans_b = false) {
+          return tandem::cpu::choose_tiling(caches, kernel, product<T>(m, 400, k, false, trans_b));
+        };
+        std::int64_t const cols = kernel.widest_of(m) * kernel.lanes;
+        if (400 <= cols) continue;
+        CAPTURE(m);
+        for (std::int64_t const k : {200, 1024, 1025, 1300}) {
+          CAPTURE(k);
+          auto const t = tiling(k);
+          CHECK(t.all_rows);
+          CHECK(t.rows == m);
+          CHECK(t.cols == cols);
+          CHECK((!t.pack_a && !t.pack_b && t.dot_cols == 0));
+          CHECK(t.kc == (k <= 1024 ? k : (k / 2 + 8) / 8 * 8));
+          for (int const threads : {1, 2, 7}) {
+            auto const g = tandem::cpu::choose_grid(kernel, product<T>(m, 400, k), t, threads, true);
+            CHECK(g.rows == 1);
+            CHECK(g.terms <= (k + 1023) / 1024);
+          }
+        }
+        CHECK_FALSE(tiling(1024, true).all_rows);
+        auto const wide = product<T>(m, caches.l3 / 2 / 1024 / static_cast<std::int64_t>(sizeof(T)), 1024);
+        auto const t = tandem::cpu::choose_tiling(caches, kernel, wide);
+        for (int const threads : {2, 4})
+          CHECK(tandem::cpu::choose_grid(kernel, wide, t, threads, true).cols == threads);
+      }
+    });
+}
+
+TEST_CASE("tiles of a skinny C of up to two vectors are as wide as it is, and as high as that width allows") {
+  for (auto const& caches : both_caches)
+    for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+      std::int64_t const lanes = kernel.lanes;
+      auto const tiling = [&](std::int64_t m, std::int64_t n) {
+        return tandem::cpu::choose_tiling(caches, kernel, product<T>(m, n, 3000));
+      };
+      for (std::int64_t const m : {std::int64_t{5}, kernel.mr, 2 * kernel.mr})
+        for (std::int64_t n = 1; n <= 2 * lanes; ++n) {
+          CAPTURE(m);
+          CAPTURE(n);
+          auto const t = tiling(m, n);
+          int const width = kernel.width_of(n);
+          CHECK(t.cols == kernel.elements(width));
+          CHECK(t.cols < n + lanes);
+          CHECK(t.rows == kernel.rows[static_cast<std::size_t>(width)]);
+        }
+      if (kernel.rows[3] > 0) CHECK(tiling(2 * kernel.mr, 2 * lanes + 1).cols == 3 * lanes);
+      if (kernel.rows[4] > 0) CHECK(tiling(kernel.rows[4], 4 * lanes).cols == 4 * lanes);
+    });
+}
+
+TEST_CASE("beside a far C few terms of a B within half of L2 are in wide tiles, B packed if it is transposed") {
+  for (auto const& caches : both_caches)
+    for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+      if (kernel.rows[4] == 0) return;
+      constexpr std::int64_t size = sizeof(T);
+      std::int64_t const n = caches.l2 / 2 / 24 / size, m = caches.l2 / size / n + 1;
+      REQUIRE(m > 2 * kernel.mr);
+      for (bool const trans_a : {false, true})
+        for (bool const trans_b : {false, true}) {
+          INFO(trans_a, trans_b);
+          auto const tiling = [&](std::int64_t rows, std::int64_t cols, std::int64_t k) {
+            return tandem::cpu::choose_tiling(caches, kernel, product<T>(rows, cols, k, trans_a, trans_b));
+          };
+          for (std::int64_t const k : {9, 24}) {
+            auto const t = tiling(m, n, k);
+            CHECK(t.rows == kernel.rows[4]);
+            CHECK(t.cols == 4 * kernel.lanes);
+            CHECK(t.c_ahead == 2 * t.cols);
+            CHECK(t.pack_b == trans_b);
+            CHECK(t.b_stays == !trans_b);
+            CHECK(t.nc == n);
+            CHECK(tandem::cpu::packed_b_size(kernel, t) * size <= caches.l2);
+          }
+          CHECK(tiling(2 * m, n / 2, 24).c_ahead > 0);
+          CHECK(tiling(2 * m, n / 2, 25).c_ahead == 0);
+          CHECK(tiling(m, n + 1, 24).c_ahead == 0);
+          CHECK(tiling(m - 1, n, 24).c_ahead == 0);  // C stays in L2
+        }
+    });
+}
+
+TEST_CASE("vectors go down C's rows where C is high, and B's have room in registers beside them") {
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    std::int64_t const two = 2 * kernel.lanes;
+    for (std::int64_t k = 1; k <= 12; ++k) {
+      CAPTURE(k);
+      auto const down = [&](std::int64_t m, std::int64_t n) { return tandem::cpu::goes_down(kernel, m, n, k); };
+      std::int64_t const at_once = std::min<std::int64_t>(k, kernel.most_terms), high = k <= 5 ? 8 : 32;
+      std::int64_t const most = kernel.vectors_down[static_cast<std::size_t>(at_once - 1)] * kernel.lanes;
+      CHECK(down(two + 1, two));
+      CHECK_FALSE(down(two, two));
+      CHECK(down(most + 1, most));
+      CHECK_FALSE(down(1000, most + 1));
+      if (most == two) continue;
+      CHECK(down(std::min(high, most + 1), most));
+      CHECK_FALSE(down(std::min(high - 1, most), most));
+    }
+  });
+}
+
+// Five to eight terms of a B as it lies are measured by processor: only Zen 5 is said to gain here.
+TEST_CASE("up to eight terms are one loop over C within half of L3, or over a few rows of any length") {
+  auto const& caches = tandem::cpu::host_caches();
+  std::int64_t const l3 = caches.l3;
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    std::int64_t const n = 128, m = l3 / 2 / n / static_cast<std::int64_t>(sizeof(T));
+    for (bool const trans_b : {false, true})
+      for (std::int64_t k = 1; k <= 9; ++k) {
+        if (k > 4 && k <= 8 && !trans_b && !is_like_zen5(caches)) continue;
+        INFO(k, " ", trans_b);
+        auto const suits = [&](std::int64_t rows, std::int64_t cols) {
+          return tandem::cpu::suits_few_terms(kernel, product<T>(rows, cols, k, false, trans_b));
+        };
+        CHECK(suits(m, n) == (k <= 8));
+        CHECK(suits(4, m * n) == (k <= 8));
+        CHECK_FALSE(suits(m + 1, n));
+        CHECK_FALSE(suits(5, m * n));
+      }
   });
 }
 

@@ -1,0 +1,272 @@
+// The microkernels of few terms, few rows and few dot products, of every instruction set that this processor has,
+// against plain loops: every width, remainder, stride and scalar. Integers, whose sums are exact in any order.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "cpu/dots.hpp"
+#include "cpu/kernels/microkernel.hpp"
+#include "cpu/panels.hpp"
+#include "tests/unit/guarded.hpp"
+
+namespace {
+
+using tandem::cpu::microkernel;
+using tandem::tests::guarded;
+
+/// For every microkernel that this processor runs: f(kernel).
+template <class F>
+void for_each_microkernel(F const& f) {
+  for (auto const* set : tandem::cpu::instruction_sets())
+    if (set->supported()) {
+      INFO(set->technique);
+      f(set->f32);
+      f(set->f64);
+    }
+}
+
+/// Small integers.
+class integers {
+ public:
+  std::int64_t operator()() { return static_cast<std::int64_t>(engine_() % 9) - 4; }
+
+ private:
+  std::minstd_rand engine_{1};
+};
+
+/// A matrix of small integers whose last element is the last before an unmapped page. NaN between its rows.
+template <class T>
+class operand {
+ public:
+  explicit operand(std::int64_t most) : memory_(most, true), end_(memory_.data() + most), most_(most) {}
+  void lay(std::int64_t rows, std::int64_t cols, std::int64_t ld) {
+    std::int64_t const size = (rows - 1) * ld + cols;
+    REQUIRE(size <= most_);
+    data_ = end_ - size, ld_ = ld;
+    std::fill_n(data_, size, std::numeric_limits<T>::quiet_NaN());
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < cols; ++j) data_[i * ld + j] = static_cast<T>(value_());
+  }
+  T const* data() const { return data_; }
+  std::int64_t ld() const { return ld_; }
+  double at(std::int64_t i, std::int64_t j) const { return static_cast<double>(data_[i * ld_ + j]); }
+
+ private:
+  guarded<T> memory_;
+  T* end_;
+  std::int64_t most_, ld_ = 0;
+  T* data_ = nullptr;
+  integers value_;
+};
+
+/// Where the elements of C lie: (i, j) at i * row + j * col.
+struct places {
+  std::int64_t rows, cols, row, col;
+  std::int64_t size() const { return (rows - 1) * row + (cols - 1) * col + 1; }
+};
+
+struct scalars {
+  double alpha, beta;
+};
+constexpr scalars all_scalars[] = {{1, 0}, {-1.25, 0}, {1, 1}, {2, 1}, {-1.25, 0.5}};
+
+/// Has `multiply` compute a C at these places, of which sums (rows x cols) is what A B is, and returns how many
+/// elements are wrong then: of C itself, which is NaN before where beta = 0, those between them, or those just before
+/// the first. Behind the last is an unmapped page.
+template <class T>
+class checked_c {
+ public:
+  explicit checked_c(std::int64_t most) : memory_(most + before, true), end_(memory_.data() + most + before) {}
+  template <class Multiply>
+  std::int64_t errors(places const& at, std::vector<double> const& sums, scalars const& s, Multiply const& multiply) {
+    constexpr T sentinel = 12345;
+    expected_.assign(static_cast<std::size_t>(at.size() + before), sentinel);
+    T *const first = end_ - at.size() - before, *const c = first + before;
+    REQUIRE(first >= memory_.data());
+    std::copy(expected_.begin(), expected_.end(), first);
+    for (std::int64_t i = 0; i < at.rows; ++i)
+      for (std::int64_t j = 0; j < at.cols; ++j) {
+        double const old = static_cast<double>(value_());
+        T& element = c[i * at.row + j * at.col];
+        element = s.beta == 0 ? std::numeric_limits<T>::quiet_NaN() : static_cast<T>(old);
+        double const sum = sums[static_cast<std::size_t>(i * at.cols + j)];
+        expected_[static_cast<std::size_t>(before + i * at.row + j * at.col)] =
+            static_cast<T>(s.alpha * sum + s.beta * old);
+      }
+    multiply(c);
+    std::int64_t wrong = 0;
+    for (std::size_t i = 0; i < expected_.size(); ++i) wrong += !(first[i] == expected_[i]);
+    return wrong;
+  }
+
+ private:
+  static constexpr std::int64_t before = 64;
+  guarded<T> memory_;
+  T* end_;
+  std::vector<T> expected_;
+  integers value_;
+};
+
+/// sums (rows x cols) of a(i, p) b(p, j).
+template <class A, class B>
+std::vector<double> sums_of(std::int64_t rows, std::int64_t cols, std::int64_t k, A const& a, B const& b) {
+  std::vector<double> sums(static_cast<std::size_t>(rows * cols));
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < cols; ++j)
+      for (std::int64_t p = 0; p < k; ++p) sums[static_cast<std::size_t>(i * cols + j)] += a(i, p) * b(p, j);
+  return sums;
+}
+
+}  // namespace
+
+TEST_SUITE_BEGIN("cpu_microkernels");
+
+TEST_CASE("few dot products at once: all that fit the registers with four groups of sums, for every remainder of k") {
+  for_each_microkernel([]<class T>(microkernel<T> const& kernel) {
+    constexpr std::int64_t most_k = 9 * 16, most_rows = 4;
+    operand<T> a(most_rows * (most_k + 3)), b(most_rows * (most_k + 3));
+    checked_c<T> c(100);
+    int there = 0;
+    for (std::int64_t rows = 1; rows <= most_rows + 1; ++rows)
+      for (std::int64_t cols = 1; cols <= most_rows + 1; ++cols) {
+        auto const few = tandem::cpu::few_dots(kernel, rows, cols);
+        INFO(rows, " x ", cols);
+        // As many as a deep tile has vectors, which keeps four groups of sums as well.
+        CHECK((few != nullptr) == (rows <= most_rows && cols <= most_rows && rows * cols <= kernel.most_deep));
+        if (few == nullptr) continue;
+        ++there;
+        // One turn of all groups, two, and every remainder behind them.
+        for (std::int64_t k = 1; k <= 9 * kernel.lanes; ++k) {
+          CAPTURE(k);
+          a.lay(rows, k, k + 3), b.lay(cols, k, k + 1);
+          auto const sums = sums_of(
+              rows, cols, k, [&](auto i, auto p) { return a.at(i, p); }, [&](auto p, auto j) { return b.at(j, p); });
+          for (auto const& at : {places{rows, cols, cols, 1}, places{rows, cols, cols + 3, 1},
+                                 places{rows, cols, 1, rows + 1}, places{rows, cols, 2 * cols + 1, 2}})
+            for (auto const& s : all_scalars) {
+              INFO("strides ", at.row, ", ", at.col, ", alpha ", s.alpha, ", beta ", s.beta);
+              CHECK(c.errors(at, sums, s, [&](T* to) {
+                tandem::cpu::dot_work<T> w;
+                w.k = k;
+                w.a = a.data(), w.a_row = a.ld(), w.b = b.data(), w.b_col = b.ld();
+                w.alpha = static_cast<T>(s.alpha), w.beta = static_cast<T>(s.beta);
+                w.c = to, w.c_row = at.row, w.c_col = at.col;
+                few(w);
+              }) == 0);
+            }
+        }
+      }
+    CHECK(there >= 3);
+  });
+}
+
+TEST_CASE("dot products in tiles of any rows and columns, written along C's rows, down its columns or apart") {
+  for_each_microkernel([]<class T>(microkernel<T> const& kernel) {
+    constexpr std::int64_t most_k = 520, most_rows = 12, most_cols = 6;
+    operand<T> a(most_rows * (most_k + 3)), b(most_cols * (most_k + 3));
+    checked_c<T> c(most_rows * (2 * most_cols + 1));
+    for (std::int64_t rows = 1; rows <= most_rows; ++rows)
+      for (std::int64_t cols = 1; cols <= most_cols; ++cols)
+        // Long sums are made in tiles of other rows.
+        for (std::int64_t const k : {1, kernel.lanes, 2 * kernel.lanes + 1, 4 * kernel.lanes + 3, 518}) {
+          INFO(rows, " x ", cols, " x ", k);
+          a.lay(rows, k, k + 3), b.lay(cols, k, k + 1);
+          auto const sums = sums_of(
+              rows, cols, k, [&](auto i, auto p) { return a.at(i, p); }, [&](auto p, auto j) { return b.at(j, p); });
+          for (auto const& at :
+               {places{rows, cols, cols, 1}, places{rows, cols, cols + 3, 1}, places{rows, cols, 1, rows},
+                places{rows, cols, 1, rows + 3}, places{rows, cols, 2 * cols + 1, 2}})
+            for (auto const& s : all_scalars)
+              for (bool const asks : {false, true}) {
+                INFO("strides ", at.row, ", ", at.col, ", alpha ", s.alpha, ", beta ", s.beta, ", asks ", asks);
+                CHECK(c.errors(at, sums, s, [&](T* to) {
+                  tandem::cpu::dot_work<T> w;
+                  w.k = k;
+                  w.a = a.data(), w.a_row = a.ld(), w.a_ahead = asks ? 8 * a.ld() : 0;
+                  w.b = b.data(), w.b_col = b.ld();
+                  w.alpha = static_cast<T>(s.alpha), w.beta = static_cast<T>(s.beta);
+                  w.c = to, w.c_row = at.row, w.c_col = at.col;
+                  kernel.dots(w, rows, cols);
+                }) == 0);
+              }
+        }
+  });
+}
+
+TEST_CASE("down C's rows: every number of terms, and every width up to the vectors that B has room for") {
+  for_each_microkernel([]<class T>(microkernel<T> const& kernel) {
+    constexpr std::int64_t most_rows = 33, most_cols = 64, most_terms = microkernel<T>::most_terms;
+    operand<T> a(most_rows * (most_terms + 2) + most_rows * most_terms), b(most_terms * (most_cols + 3));
+    checked_c<T> c(most_rows * (most_cols + 2));
+    for (std::int64_t k = 1; k <= most_terms; ++k) {
+      std::int64_t const widest = kernel.vectors_down[static_cast<std::size_t>(k - 1)] * kernel.lanes;
+      CHECK(widest >= 2 * kernel.lanes);
+      REQUIRE(widest <= most_cols);
+      for (std::int64_t cols = 1; cols <= widest; ++cols)
+        for (std::int64_t const rows : {1, 2, 15, 16, 33})  // from 16 on, a part of a vector is written by masks
+          for (bool const trans_a : {false, true}) {
+            INFO(rows, " x ", cols, " x ", k, " ", trans_a);
+            b.lay(k, cols, cols + 3);
+            if (trans_a)
+              a.lay(k, rows, rows + 1);
+            else
+              a.lay(rows, k, k + 2);
+            auto const sums = sums_of(
+                rows, cols, k, [&](auto i, auto p) { return trans_a ? a.at(p, i) : a.at(i, p); },
+                [&](auto p, auto j) { return b.at(p, j); });
+            for (std::int64_t const gap : {0, 2})
+              for (auto const& s : all_scalars) {
+                INFO("gap ", gap, ", alpha ", s.alpha, ", beta ", s.beta);
+                CHECK(c.errors({rows, cols, cols + gap, 1}, sums, s, [&](T* to) {
+                  tandem::cpu::far_tile_work<T> w;
+                  w.k = 100;  // is not read
+                  w.a = a.data(), w.a_row = trans_a ? 1 : a.ld(), w.a_col = trans_a ? a.ld() : 1;
+                  w.b = b.data(), w.b_row = b.ld();
+                  w.alpha = static_cast<T>(s.alpha), w.beta = static_cast<T>(s.beta);
+                  w.c = to, w.ldc = cols + gap, w.cols = cols;
+                  kernel.update_down[static_cast<std::size_t>(k - 1)](w, rows);
+                }) == 0);
+              }
+          }
+    }
+  });
+}
+
+TEST_CASE("wide tiles of all rows, and narrower ones where few columns are wanted, take every column once") {
+  for_each_microkernel([]<class T>(microkernel<T> const& kernel) {
+    constexpr std::int64_t k = 11, most_cols = 900;
+    operand<T> a(microkernel<T>::wide_rows * (k + 2)), b(k * (most_cols + 3));
+    checked_c<T> c(microkernel<T>::wide_rows * (most_cols + 3));
+    int widths = 0;
+    for (std::int64_t rows = 1; rows <= kernel.wide_rows; ++rows) {
+      std::int64_t const widest = kernel.widest_of(rows) * kernel.lanes;
+      if (kernel.widest_of(rows) <= 4) continue;  // there are none
+      std::int64_t const step = std::max<std::int64_t>(kernel.lanes / 2 - 1, 1);
+      for (std::int64_t cols = 1; cols <= 2 * widest + 2 * kernel.lanes; cols += step) {
+        INFO(rows, " x ", cols);
+        ++widths;
+        a.lay(rows, k, k + 2), b.lay(k, cols, cols + 3);
+        auto const sums = sums_of(
+            rows, cols, k, [&](auto i, auto p) { return a.at(i, p); }, [&](auto p, auto j) { return b.at(p, j); });
+        for (auto const& s : all_scalars) {
+          INFO("alpha ", s.alpha, ", beta ", s.beta);
+          CHECK(c.errors({rows, cols, cols + 3, 1}, sums, s, [&](T* to) {
+            tandem::cpu::tile_work<T> w;
+            w.k = k;
+            w.a = a.data(), w.a_row = a.ld(), w.a_col = 1, w.b = b.data(), w.b_row = b.ld();
+            w.alpha = static_cast<T>(s.alpha), w.beta = static_cast<T>(s.beta);
+            w.c = to, w.ldc = cols + 3, w.cols = cols;
+            tandem::cpu::multiply_in_wide_tiles(kernel, w, rows);
+          }) == 0);
+        }
+      }
+    }
+    CHECK(widths > 0);
+  });
+}
+
+TEST_SUITE_END();
