@@ -30,8 +30,6 @@ void sum_in_tiles(microkernel<T> const& kernel, operands<T> const& o, std::int64
                   std::int64_t apart) {
   bool const deeply = kernel.deep_tile(o.n, o.m) != nullptr;
   row_tiles const widths(quotient(cols + kernel.lanes - 1, kernel.lanes), kernel.widest);
-  auto const widest = static_cast<std::size_t>(widths.size(0));  // as wide as any
-  row_tiles const heights(o.n, kernel.rows[widest]);
   for (std::int64_t t = 0, j = 0; t < widths.count; j += widths.size(t++) * kernel.lanes) {
     tile_work<T> w;
     w.k = o.k;
@@ -39,9 +37,11 @@ void sum_in_tiles(microkernel<T> const& kernel, operands<T> const& o, std::int64
     w.b = o.a + i + j, w.b_row = o.a_col;
     w.cols = std::min(widths.size(t) * kernel.lanes, cols - j);
     w.c = sums + j, w.ldc = apart;
+    int const width = kernel.width_of(w.cols);
+    row_tiles const heights(o.n, kernel.rows[static_cast<std::size_t>(width)]);
     for (std::int64_t r = 0; r < heights.count; ++r) {
-      auto const tile = deeply ? kernel.deep_tile(heights.size(r), w.cols)
-                               : kernel.tile(source::in_place, kernel.width_of(w.cols), heights.size(r));
+      auto const tile =
+          deeply ? kernel.deep_tile(heights.size(r), w.cols) : kernel.tile(source::in_place, width, heights.size(r));
       tile(w);
       w.a += heights.size(r) * w.a_row, w.c += heights.size(r) * apart;
     }

@@ -338,6 +338,31 @@ TEST_CASE("a narrow C beside a transposed A, in tiles as wide as its rows need")
   for (std::int64_t const n : {3, 12, 24}) check({1003, n, 61, true, false});
 }
 
+TEST_CASE("a narrow C whose last thread has rows for less than half a vector, beside tiles as high as there are") {
+  for (std::int64_t const m : {20, 24, 36})  // lines of 16 floats or 8 doubles are shared out
+    for (std::int64_t const n : {14, 15, 16, 17, 30, 32})
+      for (bool const trans_b : {false, true}) check({m, n, 3000, true, trans_b});
+}
+
+TEST_CASE("few sums beside a transposed A of few rows, in deep tiles") {
+  for (std::int64_t const m : {3, 5, 12, 14, 16, 31, 33, 64})
+    for (std::int64_t const n : {1, 2, 3, 4, 5})
+      for (std::int64_t const k : {67, 300, 1807})
+        for (bool const trans_b : {false, true}) check({m, n, k, true, trans_b});
+  for (std::int64_t const n : {1, 2}) check({33, n, 30011, true, true});  // which threads share
+}
+
+TEST_CASE("as many rows of a transposed A as a vector has lanes, beside a wide transposed B") {
+  for (std::int64_t const m : {4, 7, 8, 15, 16, 17, 24, 25})
+    for (std::int64_t const n : {30, 129, 300, 707}) check({m, n, 100 + m, true, true});
+}
+
+TEST_CASE("few columns of B are laid along k for dot products") {
+  for (std::int64_t const m : {4, 8, 20, 40})
+    for (std::int64_t const n : {1, 2, 3, 4, 5, 6, 7, 8, 9})
+      for (std::int64_t const k : {60, 513, 1000, 2049}) check({m, n, k, false, false, k % 2});
+}
+
 TEST_CASE("few terms beside a C around L2, with B as it lies and transposed") {
   for (std::int64_t const k : {9, 24, 25})
     for (bool const trans_b : {false, true}) {

@@ -574,7 +574,7 @@ HWY_NOINLINE void dot_rows(dot_work<T> const& w, std::int64_t rows);
 template <class T, int R, int J, bool asks>
 HWY_INLINE void dot_some_rows(dot_work<T> const& w, std::int64_t rows) {
   if constexpr (R > 1)
-    if (rows < R) return dot_some_rows < T, R == 8 ? 4 : R - 1, J, asks > (w, rows);
+    if (rows < R) return dot_some_rows<T, (R == 8 ? 4 : R - 1), J, asks>(w, rows);
   dot_rows<T, R, J, asks>(w, rows);
 }
 
@@ -624,7 +624,7 @@ HWY_NOINLINE void dot_rows(dot_work<T> const& w, std::int64_t rows) {
     if (rows == 0) return;
     auto left = w;
     left.a = a, left.c = c;
-    dot_some_rows<T, R == 8 ? 4 : R - 1, J, asks>(left, rows);
+    dot_some_rows<T, (R == 8 ? 4 : R - 1), J, asks>(left, rows);
   }
 }
 
