@@ -154,14 +154,21 @@ problem as_row(problem const& p) {
 constexpr std::int64_t most_terms_of_small = 512;
 
 // A product whose operands stay near and which is over soon: of its time, what comes before the first multiplication is
-// a large part, and a copy of B would be used by few tiles.
+// a large part, and a copy of B would be used by few tiles. Not a few rows of long sums beside a B beyond L1, which is
+// asked for ahead elsewhere.
+template <class T>
 bool is_small(std::int64_t m, std::int64_t n, std::int64_t k) {
   constexpr std::int64_t most = 128 * 128 * 128, most_of_c = 256 * 256, read = 1 << 16, many_terms = 128;
+  constexpr std::int64_t few_rows = 16, near = (64 << 10) / sizeof(T);
   if (k > most_terms_of_small || m > most || n > most || m * n > most_of_c || (m + n) * k > read) return false;
-  return m * n * k <= (k <= many_terms ? most : most / 2);
+  if (k <= many_terms) return m * n * k <= most;
+  return m * n * k <= most / 2 && (m >= few_rows || n * k <= near);
 }
 
-bool is_small(problem const& p) { return is_small(p.m, p.n, p.k); }
+template <class T>
+bool is_small(problem const& p) {
+  return is_small<T>(p.m, p.n, p.k);
+}
 
 /// Whether op(B)'s rows lie together: of a transposed B, too, if they are short or there is one. Longer columns are
 /// left to dot products.
@@ -544,7 +551,7 @@ template <class T>
 template <class T>
 [[gnu::noinline]] void multiply_turned(microkernel<T> const& kernel, problem const& p, execution const& e) {
   auto const row = as_row(p);
-  if (is_small(row)) return multiply_small(kernel, row, e);
+  if (is_small<T>(row)) return multiply_small(kernel, row, e);
   multiply_large(kernel, path::chosen, row, e);
 }
 
@@ -560,7 +567,7 @@ template <class T>
 void gemm(microkernel<T> const& kernel, path way, problem const& p, execution const& e) {
   if (way == path::chosen) {
     if (is_row_turned(p)) return multiply_turned(kernel, p, e);
-    if (is_small(p)) return multiply_small(kernel, p, e);
+    if (is_small<T>(p)) return multiply_small(kernel, p, e);
   }
   multiply_large(kernel, way, p, e);
 }
@@ -576,7 +583,7 @@ bool multiply_tiny(void const* state, matrix_view<T const> const& a, matrix_view
     matrix_view<T const> const rows_of_a(a.data(), k, m, trans_a ? a.ld() : m);
     return multiply_tiny(state, b.transposed(), rows_of_a, row, alpha, beta);
   }
-  if (!is_small(m, n, k)) return false;
+  if (!is_small<T>(m, n, k)) return false;
   bool const packs = trans_b && !has_rows_of_transposed_b(n, k, b.ld());
   std::int64_t const b_row = packs || !trans_b ? b.ld() : 1;
   auto const known = glance_at(kernel, m, n, k, trans_a, packs, a.ld(), b_row);
@@ -655,7 +662,7 @@ template <class T>
 prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& given) {
   bool const is_column = is_row_turned(given);
   auto const p = is_column ? as_row(given) : given;
-  if (!is_small(p)) return {};
+  if (!is_small<T>(p)) return {};
   auto w = tile_in_place<T>(p);
   bool const packs = !has_rows_of_b(p);
   if (packs) w.b_row = p.ldb;
