@@ -436,12 +436,15 @@ template <class T>
                                       bool trans_a, bool trans_b, std::int64_t lda, std::int64_t b_row) {
   constexpr std::int64_t terms_a_row = 5, few_rows_turned = 32, terms_turned = 16;
   constexpr std::int64_t near = 4096, worth_turning = 800;  // elements that stay in L1; of A
+  constexpr std::int64_t long_of_columns = 128;
   if (trans_b && m <= few_rows_turned && n <= kernel.turned_edge && k <= kernel.turned_edge) return glance::turned_tile;
   bool const a_along_k = !trans_a || (m == 1 && lda == 1);
   if (n == 1 && b_row == 1 && a_along_k && k > few_of_a_row && !ends_soon_in_tile(m, k)) return glance::column;
   if (!trans_b && are_whole_rows(kernel, m, n, k)) return glance::wide_tile;
   if (!trans_b && is_deep(kernel, m, n, k)) return glance::deep_tiles;
-  if (!trans_b && are_in_wide_tiles(host_caches(), kernel, m, n, k)) return glance::wide_tiles;
+  if (!trans_b && m <= kernel.wide_rows && are_in_wide_tiles(host_caches(), kernel, m, n, k)) return glance::wide_tiles;
+  bool const in_columns = !trans_a && !trans_b && k > long_of_columns && are_few_columns(kernel, m, n, k, b_row == 1);
+  if (in_columns) return glance::unclear;
   bool const turned = trans_a && m >= 4 * n && m * k >= worth_turning && kernel.deep_tile(n, m) != nullptr;
   if (!trans_b && !turned && is_one_tile(kernel, m, n, k)) return glance::one_tile;
   auto const tiles = trans_b ? glance::packed_tiles : glance::tiles;

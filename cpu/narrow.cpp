@@ -102,8 +102,15 @@ bool is_faster_turned(microkernel<T> const& kernel, operands<T> const& o) {
   // Blocks of columns pay in double alone.
   bool const has_blocks = o.n * sums_of_tile(kernel, o.m) * static_cast<std::int64_t>(sizeof(T)) > most_sums_bytes;
   if (has_blocks && sizeof(T) == sizeof(float)) return false;
-  auto const turned = static_cast<double>(vectors(o.m) * o.n * o.k),
-             along = static_cast<double>(vectors(o.n) * o.m * o.k);
+  constexpr double of_tile = 40;  // its beginning and end
+  auto const tiles = [&](std::int64_t rows, std::int64_t cols) {
+    auto const width = std::min<std::int64_t>(vectors(cols), kernel.widest);
+    auto const most = kernel.rows[static_cast<std::size_t>(width)];
+    return of_tile * static_cast<double>(quotient(rows + most - 1, most) * quotient(vectors(cols) + width - 1, width));
+  };
+  double const turned =
+      static_cast<double>(vectors(o.m) * o.n * o.k) + (o.k > kernel.most_terms ? tiles(o.n, o.m) : of_tile);
+  double const along = static_cast<double>(vectors(o.n) * o.m * o.k) + tiles(o.m, o.n);
   double const copied = o.b_col == 1 ? 0 : of_element * static_cast<double>(o.k * o.n);
   return turned + of_element * static_cast<double>(o.m * o.n) <= along + copied;
 }

@@ -168,7 +168,7 @@ HWY_INLINE void update_columns(far_tile_work<T> const& w, std::int64_t rows) {
   std::int64_t const a_row = w.a_row, a_col = w.a_col, ldc = w.ldc;
   constexpr std::int64_t N = hn::MaxLanes(D());
   std::int64_t const last = w.cols - N;
-  auto const at = [last](int v) HWY_ATTR { return v < V - 1 ? v * N : last; };
+  auto const at = [last](int v) HWY_ATTR { return v == 0 ? 0 : v < V - 1 ? v * N : last; };
   auto const alpha = hn::Set(d, w.alpha), beta = hn::Set(d, w.beta);
   hn::Vec<D> of_b[V][P];
   HWY_UNROLL(8)
