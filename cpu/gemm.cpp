@@ -215,17 +215,21 @@ std::int64_t columns_left(microkernel<T> const& kernel, problem const& p) {
   return columns_left(kernel, p.m, p.n, p.k, 2);
 }
 
+/// The product of the last columns alone.
 template <class T>
-[[gnu::noinline]] void multiply_columns_left(microkernel<T> const& kernel, problem const& p, std::int64_t left,
-                                             int threads = 1) {
+operands<T> last_columns(problem const& p, std::int64_t count) {
+  operands<T> columns(p);
+  columns.n = count, columns.b += (p.n - count) * columns.b_col, columns.c += p.n - count;
+  return columns;
+}
+
+template <class T>
+[[gnu::noinline]] void multiply_columns_left(microkernel<T> const& kernel, problem const& p, std::int64_t left) {
   constexpr std::int64_t most_packed = 2 * most_terms_of_small;
   T packed_b[most_packed];  // (columns, k)
-  auto const* b = static_cast<T const*>(p.b) + (p.n - left) * (p.trans_b ? p.ldb : 1);
-  if (p.trans_a) {
-    operands<T> columns(p);
-    columns.n = left, columns.b = b, columns.c += p.n - left;
-    return multiply_narrow(kernel, columns, threads);
-  }
+  auto const columns = last_columns<T>(p, left);
+  if (p.trans_a) return multiply_narrow(kernel, columns, 1);
+  auto const* b = columns.b;
   std::int64_t b_col = p.ldb;
   if (!p.trans_b) {
     for (std::int64_t q = 0; q < p.k; ++q)
@@ -237,7 +241,7 @@ template <class T>
   w.a = static_cast<T const*>(p.a), w.a_row = p.lda;
   w.b = b, w.b_col = b_col;
   w.alpha = static_cast<T>(p.alpha), w.beta = static_cast<T>(p.beta);
-  w.c = static_cast<T*>(p.c) + p.n - left, w.c_row = p.ldc, w.c_col = 1;
+  w.c = columns.c, w.c_row = p.ldc, w.c_col = 1;
   kernel.dots(w, p.m, left);
 }
 
@@ -314,20 +318,18 @@ void multiply_tiles(microkernel<T> const& kernel, problem const& p, std::int64_t
 /// The same by several threads, each with some rows: an element's terms are added in one order, whatever tile has it.
 template <class T>
 [[gnu::noinline]] void multiply_tiles_of_rows(microkernel<T> const& kernel, problem const& p, int threads) {
-  auto left = columns_left(kernel, p);
-  auto tiled = p;
-  if (left > 0 && p.trans_a) {  // all rows together: how these sums are made depends on the size of A
-    multiply_columns_left(kernel, p, left, threads);
-    tiled.n -= left, left = 0;
-  }
+  auto const left = columns_left(kernel, p);
+  // How these sums are made depends on the size of A, not of a share of it.
+  bool const turns = left > 0 && p.trans_a;
   auto const parts = static_cast<int>(std::min<std::int64_t>(threads, p.m));
   run_team(parts, [&](int part) {
     auto const rows = share(p.m, part, parts, 1);
-    auto q = tiled;
-    q.m = rows.size();
+    if (turns) multiply_narrow_rows(kernel, last_columns<T>(p, left), rows);
+    auto q = p;
+    q.m = rows.size(), q.n -= turns ? left : 0;
     q.a = static_cast<T const*>(p.a) + rows.first * (p.trans_a ? 1 : p.lda);
     q.c = static_cast<T*>(p.c) + rows.first * p.ldc;
-    multiply_tiles(kernel, q, left);
+    multiply_tiles(kernel, q, turns ? 0 : left);
   });
 }
 

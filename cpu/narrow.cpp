@@ -72,27 +72,6 @@ std::int64_t sums_of_tile(microkernel<T> const& kernel, std::int64_t rows) {
   return std::max(std::min<std::int64_t>(vectors, kernel.widest) * kernel.lanes, line);
 }
 
-template <class T>
-void multiply_rows(microkernel<T> const& kernel, operands<T> const& o, span_of rows) {
-  constexpr std::int64_t size = sizeof(T), line = 64 / size;
-  alignas(64) T sums[most_sums_bytes / sizeof(T)];  // (columns of C, apart)
-  std::int64_t const most_cols = most_sums_bytes / size / sums_of_tile(kernel, rows.size());
-  row_tiles const columns(o.n, most_cols);
-  std::int64_t const fits = most_sums_bytes / size / columns.size(0) / line * line;
-  std::int64_t const wanted = (rows.size() + line - 1) / line * line, apart = std::min(fits, wanted);
-  bool const in_tiles = stays_in_l2(o) && o.k > kernel.most_terms;
-  auto const sum = in_tiles ? sum_in_tiles<T> : sum_in_streams<T>;
-  for (std::int64_t i = rows.first; i < rows.last; i += apart) {
-    std::int64_t const height = std::min(apart, rows.last - i);
-    auto part = o;
-    for (std::int64_t t = 0; t < columns.count; part.b += part.n * o.b_col, part.c += part.n, ++t) {
-      part.n = columns.size(t);
-      sum(kernel, part, i, height, sums, apart);
-      kernel.write_turned(height, part.n, o.alpha, sums, apart, o.beta, part.c + i * o.ldc, o.ldc);
-    }
-  }
-}
-
 /// Of a small product, whether to turn C takes less time, with the multiplication of vectors along A's rows, than the
 /// multiplication of vectors along C's, with the copying of a transposed B. In steps of two vectors.
 template <class T>
@@ -129,6 +108,27 @@ bool suits_narrow(microkernel<T> const& kernel, operands<T> const& o) {
 }
 
 template <class T>
+void multiply_narrow_rows(microkernel<T> const& kernel, operands<T> const& o, span_of rows) {
+  constexpr std::int64_t size = sizeof(T), line = 64 / size;
+  alignas(64) T sums[most_sums_bytes / sizeof(T)];  // (columns of C, apart)
+  std::int64_t const most_cols = most_sums_bytes / size / sums_of_tile(kernel, rows.size());
+  row_tiles const columns(o.n, most_cols);
+  std::int64_t const fits = most_sums_bytes / size / columns.size(0) / line * line;
+  std::int64_t const wanted = (rows.size() + line - 1) / line * line, apart = std::min(fits, wanted);
+  bool const in_tiles = stays_in_l2(o) && o.k > kernel.most_terms;
+  auto const sum = in_tiles ? sum_in_tiles<T> : sum_in_streams<T>;
+  for (std::int64_t i = rows.first; i < rows.last; i += apart) {
+    std::int64_t const height = std::min(apart, rows.last - i);
+    auto part = o;
+    for (std::int64_t t = 0; t < columns.count; part.b += part.n * o.b_col, part.c += part.n, ++t) {
+      part.n = columns.size(t);
+      sum(kernel, part, i, height, sums, apart);
+      kernel.write_turned(height, part.n, o.alpha, sums, apart, o.beta, part.c + i * o.ldc, o.ldc);
+    }
+  }
+}
+
+template <class T>
 void multiply_narrow(microkernel<T> const& kernel, operands<T> const& o, int threads) {
   constexpr double worth_a_thread = 2e5;  // bytes of A
   constexpr std::int64_t line = 64 / sizeof(T);
@@ -138,7 +138,7 @@ void multiply_narrow(microkernel<T> const& kernel, operands<T> const& o, int thr
   auto const parts = static_cast<int>(
       std::min<std::int64_t>(std::clamp(static_cast<int>(std::min(worth, 1024.0)), 1, threads), lines));
   run_team(parts, [&](int part) {
-    multiply_rows(kernel, o, {lines * part / parts * line, std::min(lines * (part + 1) / parts * line, o.m)});
+    multiply_narrow_rows(kernel, o, {lines * part / parts * line, std::min(lines * (part + 1) / parts * line, o.m)});
   });
 }
 
@@ -146,5 +146,7 @@ template bool suits_narrow(microkernel<float> const&, operands<float> const&);
 template bool suits_narrow(microkernel<double> const&, operands<double> const&);
 template void multiply_narrow(microkernel<float> const&, operands<float> const&, int);
 template void multiply_narrow(microkernel<double> const&, operands<double> const&, int);
+template void multiply_narrow_rows(microkernel<float> const&, operands<float> const&, span_of);
+template void multiply_narrow_rows(microkernel<double> const&, operands<double> const&, span_of);
 
 }  // namespace tandem::cpu

@@ -3,6 +3,7 @@
 
 #include "cpu/kernels/microkernel.hpp"
 #include "cpu/operands.hpp"
+#include "cpu/panels.hpp"
 
 namespace tandem::cpu {
 
@@ -14,9 +15,15 @@ bool suits_narrow(microkernel<T> const& kernel, operands<T> const& o);
 template <class T>
 void multiply_narrow(microkernel<T> const& kernel, operands<T> const& o, int threads);
 
+/// Some of its rows, with the bits that they have there.
+template <class T>
+void multiply_narrow_rows(microkernel<T> const& kernel, operands<T> const& o, span_of rows);
+
 extern template bool suits_narrow(microkernel<float> const&, operands<float> const&);
 extern template bool suits_narrow(microkernel<double> const&, operands<double> const&);
 extern template void multiply_narrow(microkernel<float> const&, operands<float> const&, int);
 extern template void multiply_narrow(microkernel<double> const&, operands<double> const&, int);
+extern template void multiply_narrow_rows(microkernel<float> const&, operands<float> const&, span_of);
+extern template void multiply_narrow_rows(microkernel<double> const&, operands<double> const&, span_of);
 
 }  // namespace tandem::cpu
