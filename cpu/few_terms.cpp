@@ -16,7 +16,7 @@ template <class T>
 void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, span_of cols) {
   constexpr std::int64_t size = sizeof(T), line = 64 / size;
   constexpr std::int64_t panel = microkernel<T>::few_panel, most = microkernel<T>::most_terms;
-  constexpr std::int64_t least = 4 * line;  // more than two vectors, which go down C's rows
+  constexpr std::int64_t least = 4 * line;  // as many vectors as go down C's rows
   alignas(64) T packed_b[most * panel];
   bool const packs = o.b_col != 1 || copies_rows_of_b(kernel, rows.size(), o.n, o.k, o.b_row);
   auto const& functions = goes_down(kernel, o.m, o.n, o.k) ? kernel.update_down : kernel.update_along;

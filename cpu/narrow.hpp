@@ -7,7 +7,8 @@
 
 namespace tandem::cpu {
 
-/// Whether A's columns lie together and a row of C is up to two vectors.
+/// Whether A's columns lie together and C's transpose is there sooner: of little work by an estimate, of more where a
+/// row of C is up to two vectors.
 template <class T>
 bool suits_narrow(microkernel<T> const& kernel, operands<T> const& o);
 
