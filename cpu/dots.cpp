@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "cpu/narrow.hpp"
 #include "cpu/threads.hpp"
 #include "cpu/workspace.hpp"
 
@@ -22,7 +23,7 @@ constexpr std::int64_t small_bytes = 128 << 10;  // of the small operand that st
 // Tiles would have B turned first, which takes about a step an element; less beside few of them.
 template <class T>
 bool few_rows(microkernel<T> const& kernel, operands<T> const& o) {
-  constexpr std::int64_t many = 4, beside_few = 8, little_work = 80 * 80 * 80;
+  constexpr std::int64_t many = 4, beside_few = 8;
   auto const vectors = [&](std::int64_t edge) { return (edge + kernel.lanes - 1) / kernel.lanes; };
   // Of a transposed A in little work, C's transpose by tiles along A's rows, if these fill their vectors well enough.
   if (o.a_row == 1 && o.m >= kernel.lanes && o.m * o.n * o.k <= little_work &&

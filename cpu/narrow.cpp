@@ -98,7 +98,6 @@ bool is_faster_turned(microkernel<T> const& kernel, operands<T> const& o) {
 
 template <class T>
 bool suits_narrow(microkernel<T> const& kernel, operands<T> const& o) {
-  constexpr std::int64_t little_work = 80 * 80 * 80;
   if (o.a_row != 1) return false;
   if (o.m >= kernel.lanes && o.m * o.n * o.k <= little_work) return is_faster_turned(kernel, o);
   if (o.m < o.n) return false;

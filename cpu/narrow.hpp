@@ -1,11 +1,16 @@
 // Products with a few columns of C beside a transposed A.
 #pragma once
 
+#include <cstdint>
+
 #include "cpu/kernels/microkernel.hpp"
 #include "cpu/operands.hpp"
 #include "cpu/panels.hpp"
 
 namespace tandem::cpu {
+
+/// Multiply-adds up to which it is estimated whether C's transpose is there sooner than C.
+inline constexpr std::int64_t little_work = 80 * 80 * 80;
 
 /// Whether A's columns lie together and C's transpose is there sooner: of little work by an estimate, of more where a
 /// row of C is up to two vectors.

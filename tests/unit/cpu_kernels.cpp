@@ -14,12 +14,14 @@
 #include "cpu/descriptor.hpp"
 #include "cpu/gemm.hpp"
 #include "cpu/kernels/microkernel.hpp"
+#include "tests/unit/each_microkernel.hpp"
 #include "tests/unit/guarded.hpp"
 
 namespace {
 
 using tandem::dtype;
 using tandem::problem;
+using tandem::tests::for_each_microkernel;
 using tandem::tests::guarded;
 
 struct shape {
@@ -325,17 +327,6 @@ std::vector<T> normal_numbers(std::int64_t count) {
   std::vector<T> data(static_cast<std::size_t>(count));
   for (auto& x : data) x = normal(random);
   return data;
-}
-
-/// For every microkernel that this processor runs: f(kernel).
-template <class F>
-void for_each_microkernel(F const& f) {
-  for (auto const* set : tandem::cpu::instruction_sets())
-    if (set->supported()) {
-      INFO(set->technique);
-      f(set->f32);
-      f(set->f64);
-    }
 }
 
 TEST_CASE("dot products have the same bits where A is asked for ahead") {

@@ -11,23 +11,14 @@
 #include "cpu/dots.hpp"
 #include "cpu/kernels/microkernel.hpp"
 #include "cpu/panels.hpp"
+#include "tests/unit/each_microkernel.hpp"
 #include "tests/unit/guarded.hpp"
 
 namespace {
 
 using tandem::cpu::microkernel;
+using tandem::tests::for_each_microkernel;
 using tandem::tests::guarded;
-
-/// For every microkernel that this processor runs: f(kernel).
-template <class F>
-void for_each_microkernel(F const& f) {
-  for (auto const* set : tandem::cpu::instruction_sets())
-    if (set->supported()) {
-      INFO(set->technique);
-      f(set->f32);
-      f(set->f64);
-    }
-}
 
 /// Small integers.
 class integers {
