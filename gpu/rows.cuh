@@ -202,6 +202,8 @@ inline constexpr gpu::gemm_row gemm_rows[] = {
     row_of_block<persistent_tiling<double, 2, 1,  32, 8, 8,   3, 1, 4>>("persistent"),
     // Of a tensor_tiling:         warps  warp    bk  stages, blocks on a multiprocessor, groups
     row_of_block<tensor_tiling<double, 2, 4,  64, 32,  16,  4, 1>>("tensor_core"),
+    row_of_block<tensor_tiling<double, 4, 2,  32, 32,  16,  5, 1>>("tensor_core"),
+    row_of_block<tensor_tiling<double, 2, 4,  32, 32,  16,  5, 1>>("tensor_core"),
     row_of_block<tensor_tiling<double, 2, 2,  32, 32,  16,  4, 3>>("tensor_core"),
     row_of_block<tensor_tiling<double, 2, 2,  32, 32,  32,  4, 1, 2>>("tensor_core"),
     row_of_block<tensor_tiling<double, 1, 4,  32, 32,  16,  4, 2>>("tensor_core"),

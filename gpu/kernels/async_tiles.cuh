@@ -44,6 +44,7 @@ class async_tiles {
  public:
   using layout = Layout;
   static constexpr bool by_registers = false;
+  static constexpr bool fills = false;  ///< all tiles are whole, whatever lies outside the operand
 
   __device__ async_tiles(T const* operand, std::int64_t ld, std::int64_t extent)
       : operand_(operand), ld_(ld), extent_(extent), to_(target(along(), across())) {}
@@ -51,11 +52,14 @@ class async_tiles {
   /// The next tile is that at x0, p0.
   __device__ __forceinline__ void move_to(std::int64_t x0, std::int64_t p0) {
     inside_ = static_cast<int>(min(max(extent_ - x0, std::int64_t{0}), std::int64_t{bx}));
-    from_ = operand_ + (contiguous_in_k ? (x0 + across()) * ld_ + p0 + along() : (p0 + across()) * ld_ + x0 + along());
+    if constexpr (contiguous_in_k)
+      from_ = operand_ + (x0 + across()) * ld_ + p0 + along();
+    else
+      from_ = operand_ + (p0 + across()) * ld_ + x0 + (has_others() ? instead(x0) : along());
   }
 
-  /// All bx elements of the tiles here are inside the operand.
-  __device__ bool whole() const { return inside_ == bx; }
+  /// All bx elements of the tiles here are inside the operand, or others are copied in place of what is not.
+  __device__ bool whole() const { return inside_ == bx || has_others(); }
 
   /// Starts to copy a tile that has all bk steps and, where it is `whole`, lies inside the operand; 0 outside it, where
   /// nothing is read.
@@ -97,6 +101,16 @@ class async_tiles {
   __device__ __forceinline__ void store(T*) const {}
 
  private:
+  /// Whether threads whose copies lie outside copy others in their place: the elements of C that these make are
+  /// nobody's, and no copy asks what is inside. (Where single elements are copied, leaving some out saves more.)
+  __device__ bool has_others() const {
+    return width > 1 && !contiguous_in_k && !ends_between && in_line == 1 && extent_ % width == 0;
+  }
+  /// Where along a line the thread copies from, besides x0: of the tile before, or again of the only one.
+  __device__ int instead(std::int64_t x0) const {
+    return along() < inside_ ? along() : x0 >= bx ? along() - bx : along() % inside_;
+  }
+
   __device__ __forceinline__ std::int64_t from(int i) const { return across(i) * ld_ + along(i); }
 
   __device__ __forceinline__ void advance(int steps) { from_ += contiguous_in_k ? std::int64_t{steps} : steps * ld_; }

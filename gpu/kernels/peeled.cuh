@@ -32,14 +32,10 @@ double time_of_strip(std::int64_t rows, std::int64_t length, std::int64_t k) {
   return rows == 0 ? 0 : call + large * std::max(sizeof(T) / bytes, static_cast<double>(tiles(rows, 8) * 8) / rate);
 }
 
-/// The same of the persistent kernel: what its longest block has to do.
+/// The same of the persistent kernel.
 template <class tiling>
 double time_of_tiles(problem const& p) {
-  constexpr double of_chunk =
-      double{tiling::bm} * tiling::bn * tiling::bk * tiling::blocks * dealt_multiprocessors / tiling::rate;
-  auto const s = deal_tiles<tiling>(p);
-  std::int64_t const rounds = tiles(s.whole_tiles(), std::max(s.blocks, 1)) * s.chunks;
-  return of_chunk * static_cast<double>(rounds + (s.shared_tiles == 0 ? 0 : s.share + extra_chunks<tiling>));
+  return time_of(deal_tiles<tiling>(p), times_of<tiling>(p));
 }
 
 /// C's rows and columns that the persistent kernel computes; the others are peeled, where that takes less time.

@@ -93,11 +93,9 @@ struct persistent_tiling : persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn
   static constexpr bool vectors_along_k = by_registers, all_by_vectors = false, ends_between_vectors = false;
   static bool takes_by_vectors(operand_place o) { return o.along_k ? vectors_along_k && o.whole_vectors : o.vectors; }
   /// Measured on an H200: multiply-adds in a microsecond; how many of them an element takes that is brought by itself,
-  /// or in a vector that is transposed; and steps of k in the time that parts of tiles take on their way through
-  /// memory.
+  /// or in a vector that is transposed.
   static constexpr double rate = sizeof(T) == 4 ? 22.5e6 : 11e6, of_element = sizeof(T) == 4 ? 11 : 4;
   static constexpr double of_transposed = blocks == 1 ? 14 : groups == 1 ? 3 : 7;
-  static constexpr int steps_of_parts = 64;
 
   static gpu::operand_copies copies(problem const& p) {
     auto const a = place_of_a<T>(p), b = place_of_b<T>(p);

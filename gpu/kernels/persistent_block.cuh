@@ -32,7 +32,7 @@ operand_place place_of_b(problem const& p) {
 /// - layout_a and layout_b, how a chunk lies in shared memory where the operand is contiguous in k, or is not;
 ///   takes_by_vectors(), whether an operand can be brought there so, of those along k only if `vectors_along_k`, of two
 ///   only both if `all_by_vectors`; `ends_between_vectors`: whether no line of theirs ends within one; copies(), which
-///   operands to copy first; what that and deal_tiles() go by: rate, of_element and steps_of_parts;
+///   operands to copy first; what that and deal_tiles() go by: rate and of_element;
 /// - `steps` of k that multiply() takes at once, from fragment_a and fragment_b elements that read() brings to
 ///   registers, from first_a() and first_b() of the thread's place on;
 /// - least_code, as gemm_row has it.
@@ -198,15 +198,6 @@ __device__ __forceinline__ void add_groups(gemm_operands<T> const& g, std::int64
     write.template operator()<1>();
 }
 
-/// Whether tiles with so few rows (columns) read B (A) from memory more slowly than they multiply.
-template <class tiling>
-constexpr bool are_few(int edge) {
-  constexpr double memory = 3e6;  // bytes in a microsecond, of 4 to 5 that an H200 has: something is left for others
-  return edge * memory < sizeof(typename tiling::element) * tiling::rate;
-}
-template <class tiling>
-inline constexpr bool may_slice = are_few<tiling>(tiling::bm) || are_few<tiling>(tiling::bn);
-
 template <class T>
 struct persistent_product {
   gemm_operands<T> g;
@@ -226,12 +217,15 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
   using layout_a = typename tiling::template layout_a<!trans_a>;
   using layout_b = typename tiling::template layout_b<trans_b>;
   constexpr int bm = tiling::bm, bn = tiling::bn, bk = tiling::bk, stages = tiling::stages;
-  // Where both operands lie along k, a tile's lines are inside or not, which takes no loop of its own.
-  constexpr bool two_loops = trans_a || !trans_b || !along;
   // Where neither lies along k, the compiler finds better registers if it does not know.
   constexpr bool ends_between = tiling::ends_between_vectors && (!trans_a || trans_b);
-  tiles_of<layout_a, tiling::threads, trans_a ? across : along, ends_between> a_tiles(g.a, g.lda, extent_a);
-  tiles_of<layout_b, tiling::threads, trans_b ? along : across, ends_between> b_tiles(g.b, g.ldb, extent_b);
+  using tiles_a = tiles_of<layout_a, tiling::threads, trans_a ? across : along, ends_between>;
+  using tiles_b = tiles_of<layout_b, tiling::threads, trans_b ? along : across, ends_between>;
+  tiles_a a_tiles(g.a, g.lda, extent_a);
+  tiles_b b_tiles(g.b, g.ldb, extent_b);
+  constexpr bool all_whole = tiles_a::fills && tiles_b::fills;
+  // Where both operands lie along k, a tile's lines are inside or not, which takes no loop of its own.
+  constexpr bool two_loops = !all_whole && (trans_a || !trans_b || !along);
   T* const smem_a = dynamic_shared<T>();               // (stages, bk, bm), padded
   T* const smem_b = smem_a + stages * layout_a::size;  // (stages, bk, bn), padded
   auto const place = tiling::place();
@@ -239,7 +233,7 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
   let_next_kernel_start();  // now that what was before has ended, for kernels that go beside this one
 
   for (int number = 0;; ++number) {
-    auto const now = find_stretch<may_slice<tiling>>(s, number);
+    auto const now = find_stretch(s, number);
     if (now.empty()) break;
     auto const tile = find_tile<tiling::tile_rows>(s, now.tile);
     // The first chunk of a tile has the steps that are left over of k, so that all others are whole.
@@ -249,14 +243,14 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
     a_tiles.move_to(tile.m * bm, p0);
     b_tiles.move_to(tile.n * bn, p0);
     T acc[tiling::tm][tiling::tn] = {};  // (tm, tn)
-    if (two_loops && a_tiles.whole() && b_tiles.whole())
+    if (all_whole || (two_loops && a_tiles.whole() && b_tiles.whole()))
       add_chunks<tiling, true>(acc, smem_a, smem_b, a_tiles, b_tiles, first, chunks, place);
     else
       add_chunks<tiling, false>(acc, smem_a, smem_b, a_tiles, b_tiles, first, chunks, place);
 
     // Found once more: kept, these values would take registers from the loop over k.
     asm volatile("" : "+r"(number));
-    auto const done = find_stretch<may_slice<tiling>>(s, number);
+    auto const done = find_stretch(s, number);
     auto const place_of_tile = find_tile<tiling::tile_rows>(s, done.tile);
     std::int64_t i0 = place_of_tile.m * bm, j0 = place_of_tile.n * bn;
     auto to = g;
@@ -264,28 +258,37 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
     if (is_part) {
       i0 = j0 = 0;
       to.m = bm, to.n = to.ldc = bn, to.alpha = 1, to.beta = 0;
-      to.c = parts + find_part<may_slice<tiling>>(s, done) * bm * bn;
+      to.c = parts + find_part(s, done) * bm * bn;
     }
     tiling::write(to, i0, j0, place, acc, smem_a, vectors_of_c || is_part);
   }
 }
 
-/// What parts of tiles cost, and the launch that adds them up.
 template <class tiling>
-inline constexpr int extra_chunks = tiling::steps_of_parts / tiling::bk;
+block_times times_of(problem const& p) {
+  // Bytes in a microsecond that come from memory and that go to memory and back; the second-level cache keeps `near`.
+  constexpr double memory = 2e6, there_and_back = 1.5e6, near = 24 << 20, size = sizeof(typename tiling::element);
+  constexpr double tile = double{tiling::bm} * tiling::bn, bytes = tile * size;
+  // Of an operand that is read anew for neighbouring tiles, so much comes from memory again.
+  constexpr double again = 0.7;
+  auto const from_memory = [&](std::int64_t extent, std::int64_t beside) {
+    double const all = size * static_cast<double>(extent) * static_cast<double>(p.k);
+    auto const neighbours = std::min<std::int64_t>(beside, tiling::tile_rows) - 1;
+    return all > near ? all * (1 + again * static_cast<double>(neighbours)) : all;
+  };
+  double const read = from_memory(p.m, tiles(p.n, tiling::bn)) + from_memory(p.n, tiles(p.m, tiling::bm));
+  return {.blocks = tiling::blocks,
+          .chunk = tile * tiling::bk * dealt_multiprocessors / tiling::rate,
+          .part = bytes / there_and_back,
+          .from_memory = read / memory};
+}
 
 /// How the blocks share C, an H200's two or so at once, whatever the device is: so the bits depend on the problem
 /// alone.
 template <class tiling>
 shares deal_tiles(problem const& p) {
-  constexpr int at_once = dealt_multiprocessors * tiling::blocks, least = 64 / tiling::bk;
-  auto const s = deal(tiles(p.m, tiling::bm), tiles(p.n, tiling::bn), tiles(p.k, tiling::bk), at_once, least,
-                      extra_chunks<tiling>);
-  constexpr std::int64_t near = (24 << 20) / sizeof(typename tiling::element);  // what stays in an H200's L2 cache
-  bool const reads_b_again = are_few<tiling>(tiling::bm) && s.tiles_m > 1 && p.k * p.n > near;
-  bool const reads_a_again = are_few<tiling>(tiling::bn) && s.tiles_n > 1 && p.m * p.k > near;
-  bool const slices = s.whole_tiles() == 0 && (reads_a_again || reads_b_again);
-  return slices ? in_slices(s, at_once, least, extra_chunks<tiling>) : s;
+  constexpr int least = 64 / tiling::bk;
+  return deal(tiles(p.m, tiling::bm), tiles(p.n, tiling::bn), tiles(p.k, tiling::bk), least, times_of<tiling>(p));
 }
 
 template <class tiling>

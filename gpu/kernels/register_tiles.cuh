@@ -42,6 +42,9 @@ class register_tiles {
  public:
   using layout = Layout;
   static constexpr bool by_registers = true;
+  /// All tiles are whole: a thread has loads of one line, and reads the operand's last one where its own lies outside,
+  /// for elements of C that are nobody's.
+  static constexpr bool fills = in_piece == 1;
 
   __device__ register_tiles(T const* operand, std::int64_t ld, std::int64_t extent)
       : operand_(operand), ld_(ld), extent_(extent), to_(Layout::at(along(), across())) {}
@@ -49,11 +52,11 @@ class register_tiles {
   /// The next tile is that at x0, p0.
   __device__ __forceinline__ void move_to(std::int64_t x0, std::int64_t p0) {
     inside_ = static_cast<int>(min(max(extent_ - x0, std::int64_t{0}), std::int64_t{bx}));
-    from_ = operand_ + (x0 + across()) * ld_ + p0 + along();
+    from_ = operand_ + (x0 + (fills ? min(across(), inside_ - 1) : across())) * ld_ + p0 + along();
   }
 
-  /// All bx elements of the tiles here are inside the operand.
-  __device__ bool whole() const { return inside_ == bx; }
+  /// All bx elements of the tiles here are inside the operand, or others are read in place of what is not.
+  __device__ bool whole() const { return inside_ == bx || fills; }
 
   /// Reads the first tile, of `steps` steps; what lies beyond them, or outside the operand, is 0.
   __device__ __forceinline__ void fetch_part(int steps) {

@@ -1,11 +1,12 @@
 // How a persistent kernel's blocks share a product: whole tiles in rounds, as long as there is one for every block, and
-// the steps of k of the tiles left over, dealt out evenly. A tile of which several blocks have a part is added up
-// afterwards in the order of k, so the bits depend on the problem alone.
+// the tiles left over as they are, cut into slices of k, or by the steps of k, dealt out evenly: whatever takes least.
+// A tile of which several blocks have a part is added up afterwards in the order of k, so the bits depend on the
+// problem alone.
 //
-// Shares that begin anywhere in k keep blocks equally busy, but tiles that have rows of B in common, say, read them at
-// different times. Where there is more of B than a cache keeps, it comes from memory for each of these tiles: there
-// each tile is cut into the same slices of k instead, and blocks that follow each other multiply the same slice of
-// neighbouring tiles.
+// Shares that begin anywhere in k keep blocks equally busy, but a block has parts of two tiles, and tiles that have
+// rows of B in common, say, read them at different times: where there is more of B than a cache keeps, it comes from
+// memory for each of these tiles. Of slices blocks that follow each other multiply the same one of neighbouring tiles,
+// and each has one part; but their number seldom fills the multiprocessors.
 #pragma once
 
 #include <algorithm>
@@ -30,34 +31,61 @@ struct shares {
   std::int64_t parts() const { return slices > 0 ? slices * shared_tiles : 2 * sharers(); }
 };
 
-/// Deals the tiles of C out to `at_once` blocks. Parts of tiles have at least `least` chunks; they go through memory
-/// and need another launch, the time of about `extra` chunks.
-inline shares deal(std::int64_t tiles_m, std::int64_t tiles_n, std::int64_t chunks, int at_once, int least, int extra) {
-  std::int64_t const all = tiles_m * tiles_n, rest = all % at_once;
-  std::int64_t const share = std::max<std::int64_t>((rest * chunks + at_once - 1) / at_once, least);
-  if (rest == 0 || share + extra >= chunks)
-    return {tiles_m, tiles_n, chunks, 0, chunks, 0, static_cast<int>(std::min<std::int64_t>(all, at_once))};
-  shares s{tiles_m, tiles_n, chunks, rest, share, 0, at_once};
-  if (all == rest) s.blocks = static_cast<int>(s.sharers());
-  return s;
+/// What deal() goes by, in microseconds.
+struct block_times {
+  int blocks;          ///< that a multiprocessor holds
+  double chunk;        ///< a multiprocessor's multiply-adds of a chunk
+  double part;         ///< a part of a tile, written and read again
+  double from_memory;  ///< what shares that begin anywhere read
+};
+
+/// About how long the blocks take. Measured on an H100: a block takes 8 us besides its chunks for each tile or part, to
+/// begin and to write it; a multiprocessor with one of several blocks reaches three quarters of its rate.
+inline double time_of(shares const& s, block_times const& t) {
+  constexpr double stretch = 8, adding = 2, alone = 0.75;
+  std::int64_t const at_once = std::int64_t{dealt_multiprocessors} * t.blocks;
+  auto const time = [&](std::int64_t blocks, std::int64_t chunks) {
+    std::int64_t const rounds = blocks / at_once, last = tiles(blocks % at_once, dealt_multiprocessors);
+    double const reached = t.blocks == 1 ? 1 : alone + (1 - alone) * static_cast<double>(last - 1) / (t.blocks - 1);
+    double const each = static_cast<double>(chunks) * t.chunk;
+    return static_cast<double>(rounds) * (t.blocks * each + stretch) +
+           (last == 0 ? 0 : static_cast<double>(last) * each / reached + stretch);
+  };
+  double const whole = time(s.whole_tiles(), s.chunks);
+  if (s.shared_tiles == 0) return whole;
+  if (s.slices > 0) {
+    std::int64_t const parts = s.slices * s.shared_tiles;
+    return whole + time(parts, s.share) + adding + static_cast<double>(parts) * t.part;
+  }
+  double const second = std::min(static_cast<double>(s.share) / static_cast<double>(s.chunks), 1.0) * stretch;
+  return std::max(whole + time(s.sharers(), s.share) + second, t.from_memory) + adding +
+         static_cast<double>(s.shared_tiles + s.sharers()) * t.part;
 }
 
-/// The same tiles in slices: as many as make the longest block's work short, `s` if none does. A slice has two chunk
-/// times besides its chunks, to fill its pipeline and to write its part.
-inline shares in_slices(shares const& s, int at_once, int least, int extra) {
+/// Deals the tiles of C out to the blocks. Parts of tiles have at least `least` chunks.
+inline shares deal(std::int64_t tiles_m, std::int64_t tiles_n, std::int64_t chunks, std::int64_t least,
+                   block_times const& t) {
   constexpr std::int64_t most_rounds = 4;
-  auto best = s;
-  std::int64_t shortest = s.chunks;
-  std::int64_t const most = std::min(s.chunks / least, most_rounds * at_once / s.shared_tiles);
-  for (std::int64_t wanted = 2; wanted <= most; ++wanted) {
-    std::int64_t const share = (s.chunks + wanted - 1) / wanted, slices = (s.chunks + share - 1) / share;
-    std::int64_t const all = slices * s.shared_tiles, rounds = (all + at_once - 1) / at_once;
-    std::int64_t const time = rounds * (share + 2) + (extra * all + at_once - 1) / at_once;
-    if (time >= shortest) continue;
-    shortest = time;
-    best.share = share, best.slices = slices;
-    best.blocks = static_cast<int>(std::min<std::int64_t>(all, at_once));
-  }
+  std::int64_t const at_once = std::int64_t{dealt_multiprocessors} * t.blocks;
+  std::int64_t const all = tiles_m * tiles_n, rest = all % at_once;
+  auto const with_blocks = [&](std::int64_t shared, std::int64_t share, std::int64_t slices, std::int64_t parts) {
+    auto const blocks = std::min(shared < all || shared == 0 ? all : parts, at_once);
+    return shares{tiles_m, tiles_n, chunks, shared, share, slices, static_cast<int>(blocks)};
+  };
+  auto best = with_blocks(0, chunks, 0, 0);
+  double shortest = rest == 0 ? 0 : time_of(best, t);
+  auto const consider = [&](std::int64_t share, bool slices) {
+    if (share < least || share >= chunks) return;
+    std::int64_t const parts = slices ? tiles(chunks, share) * rest : tiles(rest * chunks, share);
+    auto const s = with_blocks(rest, share, slices ? tiles(chunks, share) : 0, parts);
+    double const time = time_of(s, t);
+    if (time < shortest) best = s, shortest = time;
+  };
+  if (rest == 0) return best;
+  consider(std::max(tiles(rest * chunks, at_once), least), false);
+  for (std::int64_t round = 1; round <= most_rounds; ++round)
+    if (std::int64_t const slices = std::min(round * at_once / rest, chunks); slices > 1)
+      consider(std::max(tiles(chunks, slices), least), true);
   return best;
 }
 
@@ -80,12 +108,11 @@ struct stretch {
   __device__ bool empty() const { return begin == end; }
 };
 
-/// A block's stretches by their number; an empty one after the last. `slices`: there may be some.
-template <bool slices>
+/// A block's stretches by their number; an empty one after the last.
 __device__ __forceinline__ stretch find_stretch(shares const& s, int number) {
   std::int64_t const whole = s.whole_tiles(), tile = blockIdx.x + std::int64_t{number} * s.blocks;
   if (tile < whole) return {tile, 0, s.chunks};
-  if (slices && s.slices > 0) {
+  if (s.slices > 0) {
     std::int64_t const part = tile - whole, begin = part / s.shared_tiles * s.share;
     if (begin >= s.chunks) return {0, 0, 0};
     return {whole + part % s.shared_tiles, begin, min(begin + s.share, s.chunks)};
@@ -101,9 +128,8 @@ __device__ __forceinline__ stretch find_stretch(shares const& s, int number) {
 
 /// Where this block's part of a tile goes. Of shares that begin anywhere, a part that begins with its tile is its
 /// block's second.
-template <bool slices>
 __device__ __forceinline__ std::int64_t find_part(shares const& s, stretch const& part) {
-  if (slices && s.slices > 0) return part.begin / s.share * s.shared_tiles + part.tile - s.whole_tiles();
+  if (s.slices > 0) return part.begin / s.share * s.shared_tiles + part.tile - s.whole_tiles();
   return 2 * std::int64_t{blockIdx.x} + (part.begin == 0 ? 1 : 0);
 }
 

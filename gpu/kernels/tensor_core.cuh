@@ -46,7 +46,6 @@ struct tensor_tiling : persistent_block<T, warps_m, warps_n, wm, wn, bk, stages,
   static constexpr int least_code = 90;
   /// As persistent_tiling's.
   static constexpr double rate = 25e6, of_element = 16;
-  static constexpr int steps_of_parts = 192;
 
   static gpu::operand_copies copies(problem const& p) {
     bool const vectors_a = takes_by_vectors(place_of_a<T>(p)), vectors_b = takes_by_vectors(place_of_b<T>(p));
