@@ -192,7 +192,8 @@ double estimator::operator()(row_work const& w, int multiprocessors) const {
   }
   // The fewer blocks a multiprocessor has, the less of its rate it reaches.
   double const fill = m_.blocks > 1 ? (std::max(last, 1.0) - 1) / (m_.blocks - 1) : 1;
-  double const reached = m_.alone + (1 - m_.alone) * std::min(fill, 1.0);
+  double const alone = std::max(m_.alone, 1 / m_.blocks);  // all of them do not take less time than one
+  double const reached = alone + (1 - alone) * std::min(fill, 1.0);
   double const multiplying =
       (in_rounds + last / reached) * steps * per_step_ * w.tile_share + rounds * m_.round + chunks * m_.chunk;
 

@@ -56,10 +56,11 @@ class async_tiles {
       from_ = operand_ + (x0 + across()) * ld_ + p0 + along();
     else
       from_ = operand_ + (p0 + across()) * ld_ + x0 + (has_others() ? instead(x0) : along());
+    if (has_others()) inside_ = bx;
   }
 
   /// All bx elements of the tiles here are inside the operand, or others are copied in place of what is not.
-  __device__ bool whole() const { return inside_ == bx || has_others(); }
+  __device__ bool whole() const { return inside_ == bx; }
 
   /// Starts to copy a tile that has all bk steps and, where it is `whole`, lies inside the operand; 0 outside it, where
   /// nothing is read.
@@ -68,7 +69,7 @@ class async_tiles {
 #pragma unroll
     for (int i = 0; i < copies; ++i) {
       if (!has(i)) continue;
-      T* const to_i = smem + to_ + target(along(i), across(i));
+      T* const to_i = smem + to(i);
       T const* const from_i = from_ + from(i);
       if constexpr (whole)
         copy_async<width * sizeof(T)>(to_i, from_i);
@@ -89,7 +90,7 @@ class async_tiles {
       if (!has(i)) continue;
       int const line_left = (contiguous_in_k ? steps : inside_) - along() - along(i);
       int const lines_left = (contiguous_in_k ? inside_ : steps) - across() - across(i);
-      copy_inside<width>(smem + to_ + target(along(i), across(i)), from_ + from(i), lines_left > 0 ? line_left : 0);
+      copy_inside<width>(smem + to(i), from_ + from(i), lines_left > 0 ? line_left : 0);
     }
     advance(steps);
   }
@@ -111,6 +112,12 @@ class async_tiles {
     return along() < inside_ ? along() : x0 >= bx ? along() - bx : along() % inside_;
   }
 
+  /// Where the thread's i-th copy goes. The places of lines that are a multiple of `period` apart differ by the same in
+  /// all threads.
+  __device__ __forceinline__ int to(int i) const {
+    int const over = across(i) % Layout::period;
+    return (over == 0 ? to_ : target(along(), across() + over)) + target(along(i), across(i) - over);
+  }
   __device__ __forceinline__ std::int64_t from(int i) const { return across(i) * ld_ + along(i); }
 
   __device__ __forceinline__ void advance(int steps) { from_ += contiguous_in_k ? std::int64_t{steps} : steps * ld_; }

@@ -21,7 +21,7 @@ struct step_layout {
   static constexpr int vectors = bx / vector_width<T>;
   static constexpr int pitch = (contiguous_in_k && vectors % 2 == 0 ? vectors + 1 : vectors) * vector_width<T>;
   static_assert(bx % vector_width<T> == 0, "whole vectors");
-  static constexpr int size = bk * pitch;
+  static constexpr int size = bk * pitch, period = 1;
 
   /// Where element x of step p lies.
   __device__ static constexpr int at(int p, int x) { return p * pitch + x; }
@@ -126,6 +126,10 @@ struct persistent_tiling : persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn
   template <class Layout>
   __device__ __forceinline__ static int first_b(place_in_tile const& place, int step) {
     return Layout::at(step, place.col);
+  }
+  template <class Layout>
+  __device__ __forceinline__ static int to_next() {
+    return Layout::at(1, 0);
   }
   /// The longer fragment first, for the sake of the registers again.
   template <class Layout_a, class Layout_b>

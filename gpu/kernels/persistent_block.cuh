@@ -34,7 +34,8 @@ operand_place place_of_b(problem const& p) {
 ///   only both if `all_by_vectors`; `ends_between_vectors`: whether no line of theirs ends within one; copies(), which
 ///   operands to copy first; what that and deal_tiles() go by: rate and of_element;
 /// - `steps` of k that multiply() takes at once, from fragment_a and fragment_b elements that read() brings to
-///   registers, from first_a() and first_b() of the thread's place on;
+///   registers, from first_a() and first_b() of the thread's place on,
+///   to_next() further of each step;
 /// - least_code, as gemm_row has it.
 template <class T, int warps_m, int warps_n, int wm_, int wn_, int bk_, int stages_, int blocks_, int groups_,
           bool sums_meet_>
@@ -124,8 +125,8 @@ __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* 
         b_tiles.store(smem_b + next * size_b);
       }
       if (p < reads - 1) {
-        at_a += layout_a::at(tiling::steps, 0);
-        at_b += layout_b::at(tiling::steps, 0);
+        at_a += tiling::template to_next<layout_a>();
+        at_b += tiling::template to_next<layout_b>();
       } else {
         wait_async<stages - 2>();
         __syncthreads();
@@ -233,7 +234,7 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
   let_next_kernel_start();  // now that what was before has ended, for kernels that go beside this one
 
   for (int number = 0;; ++number) {
-    auto const now = find_stretch(s, number);
+    auto const now = find_stretch(s, blockIdx.x, number);
     if (now.empty()) break;
     auto const tile = find_tile<tiling::tile_rows>(s, now.tile);
     // The first chunk of a tile has the steps that are left over of k, so that all others are whole.
@@ -250,7 +251,7 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
 
     // Found once more: kept, these values would take registers from the loop over k.
     asm volatile("" : "+r"(number));
-    auto const done = find_stretch(s, number);
+    auto const done = find_stretch(s, blockIdx.x, number);
     auto const place_of_tile = find_tile<tiling::tile_rows>(s, done.tile);
     std::int64_t i0 = place_of_tile.m * bm, j0 = place_of_tile.n * bn;
     auto to = g;
@@ -258,7 +259,7 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
     if (is_part) {
       i0 = j0 = 0;
       to.m = bm, to.n = to.ldc = bn, to.alpha = 1, to.beta = 0;
-      to.c = parts + find_part(s, done) * bm * bn;
+      to.c = parts + find_part(s, blockIdx.x, done) * bm * bn;
     }
     tiling::write(to, i0, j0, place, acc, smem_a, vectors_of_c || is_part);
   }

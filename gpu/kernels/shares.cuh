@@ -109,15 +109,15 @@ struct stretch {
 };
 
 /// A block's stretches by their number; an empty one after the last.
-__device__ __forceinline__ stretch find_stretch(shares const& s, int number) {
-  std::int64_t const whole = s.whole_tiles(), tile = blockIdx.x + std::int64_t{number} * s.blocks;
+__device__ __forceinline__ stretch find_stretch(shares const& s, std::int64_t block, int number) {
+  std::int64_t const whole = s.whole_tiles(), tile = block + std::int64_t{number} * s.blocks;
   if (tile < whole) return {tile, 0, s.chunks};
   if (s.slices > 0) {
     std::int64_t const part = tile - whole, begin = part / s.shared_tiles * s.share;
     if (begin >= s.chunks) return {0, 0, 0};
     return {whole + part % s.shared_tiles, begin, min(begin + s.share, s.chunks)};
   }
-  std::int64_t const block = blockIdx.x, first = block * s.share;
+  std::int64_t const first = block * s.share;
   std::int64_t const end = min(first + s.share, s.shared_tiles * s.chunks);
   if (first >= end) return {0, 0, 0};
   std::int64_t const rounds = (whole + s.blocks - 1 - block) / s.blocks;
@@ -126,11 +126,11 @@ __device__ __forceinline__ stretch find_stretch(shares const& s, int number) {
   return from < to ? stretch{whole + shared, from - shared * s.chunks, to - shared * s.chunks} : stretch{0, 0, 0};
 }
 
-/// Where this block's part of a tile goes. Of shares that begin anywhere, a part that begins with its tile is its
+/// Where the block's part of a tile goes. Of shares that begin anywhere, a part that begins with its tile is its
 /// block's second.
-__device__ __forceinline__ std::int64_t find_part(shares const& s, stretch const& part) {
+__device__ __forceinline__ std::int64_t find_part(shares const& s, std::int64_t block, stretch const& part) {
   if (s.slices > 0) return part.begin / s.share * s.shared_tiles + part.tile - s.whole_tiles();
-  return 2 * std::int64_t{blockIdx.x} + (part.begin == 0 ? 1 : 0);
+  return 2 * block + (part.begin == 0 ? 1 : 0);
 }
 
 inline constexpr int add_threads = 128;  // few, so that blocks have room beside those whose parts they wait for

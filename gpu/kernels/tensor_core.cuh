@@ -7,18 +7,31 @@
 
 namespace TANDEM_KERNEL_NAMESPACE {
 
-/// A tile as it lies in memory, lines along k or across it. Four lines of fragments of a warp, which takes one element
-/// of each of 8 lines and 4 places of them, or the other way round, fall into different banks.
+/// A tile as it lies in memory, lines along k or across it. A lane reads one element of one of 8 lines and of 4 places
+/// of them, or the other way round. Four lines of these fall into different banks, because fours of elements change
+/// places: of line l those at f and f ^ l % 4. So an element lies at a place that does not depend on the lane from its
+/// lane's first one, or, where it is `odd`, at such a place from that and lane_to_odd().
 template <class T, int bx_, int bk_, bool contiguous_in_k_>
 struct fragment_layout {
   using element = T;
   static constexpr int bx = bx_, bk = bk_;
   static constexpr bool contiguous_in_k = contiguous_in_k_, transposed = false;
-  static constexpr int pitch = (contiguous_in_k ? bk : bx) + 4;
-  static constexpr int size = (contiguous_in_k ? bx : bk) * pitch;
-  static_assert(sizeof(T) == 8 && pitch % 8 == 4, "4 doubles a line further");
+  static constexpr int line = contiguous_in_k ? bk : bx, size = bx * bk;
+  static constexpr int period = 4;  ///< lines, after which the same elements change places
+  static_assert(sizeof(T) == 8 && line % 16 == 0, "lines begin at one bank");
 
-  __device__ static constexpr int at(int p, int x) { return contiguous_in_k ? x * pitch + p : p * pitch + x; }
+  __device__ static constexpr int at(int p, int x) {
+    return contiguous_in_k ? x * bk + (p ^ x % 4 * 4) : p * bx + (x ^ p % 4 * 4);
+  }
+
+  /// From the element (p, x) of a lane's first step to that p steps of k (0 or 4) and x elements (a multiple of 8) on.
+  __device__ static constexpr bool is_odd(int p, int x) { return (contiguous_in_k ? p / 4 : x / 8) % 2 != 0; }
+  __device__ static constexpr int from_first(int p, int x) { return contiguous_in_k ? x * bk : p * bx + x / 16 * 16; }
+  __device__ static int lane_to_odd(int across, int along) {
+    return contiguous_in_k ? (across % 2 != 0 ? -4 : 4) : (along / 2 != 0 ? -8 : 8);
+  }
+  /// From a lane's first element of one step to that of the next, of two.
+  __device__ static int lane_to_next(int across) { return contiguous_in_k ? (across / 2 % 2 != 0 ? -8 : 8) : 8 * bx; }
 };
 
 /// A lane's elements of C: of each 8 x 8 of the warp's tile one row's two neighbours.
@@ -40,6 +53,7 @@ struct tensor_tiling : persistent_block<T, warps_m, warps_n, wm, wn, bk, stages,
   template <bool contiguous_in_k>
   using layout_b = fragment_layout<T, block::bn, bk, contiguous_in_k>;
   static_assert(wm % 16 == 0 && wn % 8 == 0, "whole products");
+  static_assert(block::group_k == 2 * steps, "lane_to_next() is between two steps");
 
   static constexpr bool vectors_along_k = true, all_by_vectors = true, ends_between_vectors = true;
   static bool takes_by_vectors(operand_place o) { return o.whole_vectors; }
@@ -70,16 +84,25 @@ struct tensor_tiling : persistent_block<T, warps_m, warps_n, wm, wn, bk, stages,
   __device__ __forceinline__ static int first_b(lane_place const&, int step) {
     return Layout::at(step + along(), block::warp_col() + across());
   }
+  template <class Layout>
+  __device__ __forceinline__ static int to_next() {
+    return Layout::lane_to_next(across());
+  }
   template <class Layout_a, class Layout_b>
   __device__ __forceinline__ static void read(T (&a)[fragment_a], T (&b)[fragment_b], T const* at_a, T const* at_b,
                                               lane_place const&) {
+    T const* const odd_a = at_a + Layout_a::lane_to_odd(across(), along());
+    T const* const odd_b = at_b + Layout_b::lane_to_odd(across(), along());
 #pragma unroll
     for (int i = 0; i < fragment_a; ++i) {
-      int const x = i % each_a;
-      a[i] = at_a[Layout_a::at(x / 2 * 4, i / each_a * 16 + x % 2 * 8)];
+      int const p = i % each_a / 2 * 4, x = i / each_a * 16 + i % 2 * 8;
+      a[i] = (Layout_a::is_odd(p, x) ? odd_a : at_a)[Layout_a::from_first(p, x)];
     }
 #pragma unroll
-    for (int j = 0; j < fragment_b; ++j) b[j] = at_b[Layout_b::at(j % each_b * 4, j / each_b * 8)];
+    for (int j = 0; j < fragment_b; ++j) {
+      int const p = j % each_b * 4, x = j / each_b * 8;
+      b[j] = (Layout_b::is_odd(p, x) ? odd_b : at_b)[Layout_b::from_first(p, x)];
+    }
   }
   __device__ __forceinline__ static void multiply(T (&acc)[tm][tn], T const (&a)[fragment_a],
                                                   T const (&b)[fragment_b]) {

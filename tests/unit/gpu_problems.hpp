@@ -151,8 +151,17 @@ inline std::vector<shape> deep_shapes(tandem::kernel const& row) {
   return {{block.m - 3, block.n - 2, 3201, true, false, -0.75, 1, 3}};
 }
 
-/// Where tiles that are shared have lines of an operand in common that no cache keeps, so that they are cut into the
-/// same slices of k: a few slices, and so many that several threads add them up. Of the rows with the smallest blocks.
+/// Where the tiles left over are shared chunk by chunk: two slices each would not fit in a round. Of the smallest
+/// tiles.
+inline std::vector<shape> shared_shapes(tandem::kernel const& row) {
+  if (row.technique() != "persistent" && row.technique() != "tensor_core") return {};
+  auto const block = row.plan({}).levels.front();
+  if (block.m * block.n > 1440) return {};
+  return {{15 * block.m - 2, 12 * block.n - 3, 4001, false, true, -0.75, 1, 1}};
+}
+
+/// Where the tiles left over are cut into the same slices of k: a few slices, and so many that several threads add them
+/// up. Of the rows with the smallest blocks.
 inline std::vector<shape> sliced_shapes(tandem::kernel const& row) {
   auto const block = row.plan({}).levels.front();
   if (row.technique() != "tensor_core" || std::min(block.m, block.n) > 32) return {};
@@ -175,15 +184,10 @@ inline std::vector<shape> copied_shapes(tandem::kernel const& row) {
 }
 
 /// Where a peeled row leaves rows, columns or both to kernels for strips: its tiles fill whole rounds, and one more
-/// would take longer than the strips. With bk = 32, which shares the steps of a last round, only a strip of one row or
-/// column pays here. In double also beside tiles whose steps several blocks share.
+/// would take longer than the strips. In double also beside tiles whose steps several blocks share.
 inline std::vector<shape> peeled_shapes(tandem::kernel const& row) {
   if (row.technique() != "peeled") return {};
   std::int64_t const m = 1408, n = row.dtype == tandem::dtype::f64 ? 1536 : 3072, k = 161;
-  if (row.plan({}).levels.front().k == 32)
-    return {{m + 1, n, k, false, false, 1, 0, 0},
-            {m, n + 1, k, true, false, -0.75, 1, 1},
-            {m + 1, n + 1, k, false, true, 2, -0.5, 0}};
   std::vector<shape> shapes = {{m + 1, n + 5, k, false, false, 1, 0, 0},
                                {m + 13, n, k, true, false, -0.75, 1, 1},
                                {m, n + 29, k, false, true, 2, -0.5, 0},
@@ -217,6 +221,12 @@ inline std::vector<shape> odd_shapes(tandem::kernel const& row) {
     add(block.m + 1, block.n, bk - 1);
     add(2 * block.m + 1, block.n - 1, bk + 1);
     if (trans == 0) add(9 * block.m + 1, block.n + 1, 3);  // 10 rows of tiles: a whole group of 8, and a part of one
+    // Whole vectors, aligned, some of which lie in a tile but outside the operands: of a tile behind another, and of
+    // the only one.
+    for (int const more : {4, -4})
+      shapes.push_back(
+          taken_by(row, {std::max<std::int64_t>(block.m + more, 4), std::max<std::int64_t>(block.n + more, 4),
+                         2 * bk + 4, (trans & 1) != 0, (trans & 2) != 0, 1, 0, 4}));
     // So deep that a row which cuts k into slices does, thin either way.
     add(3, 17, 13 * bk + 3);
     add(19, 2, 13 * bk);

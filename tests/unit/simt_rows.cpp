@@ -128,7 +128,22 @@ TEST_CASE("tiles cut into the same slices of k are right") {
       CHECK(run_and_compare(row, s) == 0);
       ++rows;
     }
-  CHECK(rows == 6);
+  CHECK(rows == 10);
+}
+
+TEST_CASE("tiles shared chunk by chunk are right") {
+  int rows = 0;
+  for (auto const& row : tandem::simt::descriptor().kernels)
+    for (auto const& s : row.run ? shared_shapes(row) : std::vector<shape>()) {
+      CAPTURE(row.name);
+      CAPTURE(describe(s));
+      tandem::problem p;
+      p.m = s.m, p.n = s.n, p.k = s.k, p.dtype = row.dtype;
+      CHECK(row.plan(p).levels.front().name == "share");
+      CHECK(run_and_compare(row, s) == 0);
+      ++rows;
+    }
+  CHECK(rows == 2);
 }
 
 TEST_CASE("operands that come by elements, or transposed, are copied first where the product is large enough") {
@@ -209,7 +224,7 @@ TEST_CASE("peeled is right where it leaves strips to other kernels") {
     CHECK(row.plan(p).levels.front().name == "strip");
     CHECK(run_and_compare(row, s) == 0);
   }
-  CHECK(rows == 6);
+  CHECK(rows == 5);
 }
 
 TEST_CASE("operands that no texture takes are refused, with their sizes") {
