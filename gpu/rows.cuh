@@ -194,6 +194,7 @@ inline constexpr gpu::gemm_row gemm_rows[] = {
     row_of_block<persistent_tiling<float,  2, 1,  16, 8, 16,  4, 2, 2>>("persistent"),
     row_of_block<persistent_tiling<float,  1, 1,  64, 16, 8,  3, 1, 8>>("persistent"),
     row_of_block<persistent_tiling<float,  1, 1,  32, 8, 16,  4, 2, 4>>("persistent"),
+    row_of_block<persistent_tiling<float,  2, 2,  8,  14, 8,  4, 2>>("persistent"),
     row_of_block<persistent_tiling<float,  2, 1,  32, 12, 8,  4, 1, 4>>("persistent"),
     row_of_block<persistent_tiling<float,  2, 1,  32, 8, 12,  4, 1, 4>>("persistent"),
     row_of_block<persistent_tiling<float,  2, 2,  16, 12, 8,  4, 1, 2>>("persistent"),
