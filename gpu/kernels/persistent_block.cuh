@@ -1,6 +1,6 @@
 // The frame of kernels that remove the last round of blocks, which leaves multiprocessors idle: a block stays on its
-// multiprocessor and runs through tiles of C and, at last, an even share of the steps of k of the tiles left over. How
-// its threads multiply is the tiling's business.
+// multiprocessor and runs through tiles of C and, at last, its part of the tiles left over. How its threads multiply is
+// the tiling's business.
 #pragma once
 
 #include "gpu/kernels/align.cuh"

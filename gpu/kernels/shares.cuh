@@ -73,7 +73,8 @@ inline shares deal(std::int64_t tiles_m, std::int64_t tiles_n, std::int64_t chun
     return shares{tiles_m, tiles_n, chunks, shared, share, slices, static_cast<int>(blocks)};
   };
   auto best = with_blocks(0, chunks, 0, 0);
-  double shortest = rest == 0 ? 0 : time_of(best, t);
+  if (rest == 0) return best;
+  double shortest = time_of(best, t);
   auto const consider = [&](std::int64_t share, bool slices) {
     if (share < least || share >= chunks) return;
     std::int64_t const parts = slices ? tiles(chunks, share) * rest : tiles(rest * chunks, share);
@@ -81,7 +82,6 @@ inline shares deal(std::int64_t tiles_m, std::int64_t tiles_n, std::int64_t chun
     double const time = time_of(s, t);
     if (time < shortest) best = s, shortest = time;
   };
-  if (rest == 0) return best;
   consider(std::max(tiles(rest * chunks, at_once), least), false);
   for (std::int64_t round = 1; round <= most_rounds; ++round)
     if (std::int64_t const slices = std::min(round * at_once / rest, chunks); slices > 1)

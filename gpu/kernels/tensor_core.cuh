@@ -7,10 +7,10 @@
 
 namespace TANDEM_KERNEL_NAMESPACE {
 
-/// A tile as it lies in memory, lines along k or across it. A lane reads one element of one of 8 lines and of 4 places
-/// of them, or the other way round. Four lines of these fall into different banks, because fours of elements change
-/// places: of line l those at f and f ^ l % 4. So an element lies at a place that does not depend on the lane from its
-/// lane's first one, or, where it is `odd`, at such a place from that and lane_to_odd().
+/// A tile as it lies in memory, lines along k or across it. The 16 lanes that read at once take four neighbours of each
+/// of four lines, which fall into different banks, because the fours of a line lie in another order, the f-th of line l
+/// at f ^ l % 4. From its first element on a lane finds the others at places that are the same for all lanes, or, where
+/// they are `odd`, the same from lane_to_odd() on.
 template <class T, int bx_, int bk_, bool contiguous_in_k_>
 struct fragment_layout {
   using element = T;
