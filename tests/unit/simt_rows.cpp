@@ -31,6 +31,23 @@ tandem::kernel const& find(std::string_view name) {
   throw std::runtime_error(std::string(name));
 }
 
+// Checks every row on its shapes of a kind, whose plans begin with the level if one is named, and returns how many
+// there were.
+int check_rows_on(std::vector<shape> (*shapes_of)(tandem::kernel const&), std::string_view level = {}) {
+  int checked = 0;
+  for (auto const& row : tandem::simt::descriptor().kernels)
+    for (auto const& s : row.run ? shapes_of(row) : std::vector<shape>()) {
+      CAPTURE(row.name);
+      CAPTURE(describe(s));
+      tandem::problem p;
+      p.m = s.m, p.n = s.n, p.k = s.k, p.dtype = row.dtype;
+      if (!level.empty()) CHECK(row.plan(p).levels.front().name == level);
+      CHECK(run_and_compare(row, s) == 0);
+      ++checked;
+    }
+  return checked;
+}
+
 template <class T>
 bool axpy_is_right(tandem::kernel const& row, std::int64_t n, std::int64_t stride_x, std::int64_t stride_y) {
   auto const span = [&](std::int64_t stride) { return static_cast<std::size_t>((n - 1) * std::abs(stride) + 1); };
@@ -92,59 +109,10 @@ TEST_CASE("k is cut into slices of whole chunks where C has few tiles, and nowhe
   CHECK(cut == 9);
 }
 
-TEST_CASE("shares of the chunks begin and end anywhere in tiles") {
-  int rows = 0;
-  for (auto const& row : tandem::simt::descriptor().kernels)
-    for (auto const& s : row.run ? wide_shapes(row) : std::vector<shape>()) {
-      CAPTURE(row.name);
-      CAPTURE(describe(s));
-      CHECK(run_and_compare(row, s) == 0);
-      ++rows;
-    }
-  CHECK(rows == 4);
-}
-
-TEST_CASE("a tile of which many blocks have parts is right") {
-  int rows = 0;
-  for (auto const& row : tandem::simt::descriptor().kernels)
-    for (auto const& s : row.run ? deep_shapes(row) : std::vector<shape>()) {
-      CAPTURE(row.name);
-      CAPTURE(describe(s));
-      CHECK(run_and_compare(row, s) == 0);
-      ++rows;
-    }
-  CHECK(rows >= 2);
-}
-
-TEST_CASE("tiles cut into the same slices of k are right") {
-  int rows = 0;
-  for (auto const& row : tandem::simt::descriptor().kernels)
-    for (auto const& s : row.run ? sliced_shapes(row) : std::vector<shape>()) {
-      CAPTURE(row.name);
-      CAPTURE(describe(s));
-      tandem::problem p;
-      p.m = s.m, p.n = s.n, p.k = s.k, p.dtype = row.dtype;
-      CHECK(row.plan(p).levels.front().name == "slice");
-      CHECK(run_and_compare(row, s) == 0);
-      ++rows;
-    }
-  CHECK(rows == 10);
-}
-
-TEST_CASE("tiles shared chunk by chunk are right") {
-  int rows = 0;
-  for (auto const& row : tandem::simt::descriptor().kernels)
-    for (auto const& s : row.run ? shared_shapes(row) : std::vector<shape>()) {
-      CAPTURE(row.name);
-      CAPTURE(describe(s));
-      tandem::problem p;
-      p.m = s.m, p.n = s.n, p.k = s.k, p.dtype = row.dtype;
-      CHECK(row.plan(p).levels.front().name == "share");
-      CHECK(run_and_compare(row, s) == 0);
-      ++rows;
-    }
-  CHECK(rows == 2);
-}
+TEST_CASE("shares of the chunks begin and end anywhere in tiles") { CHECK(check_rows_on(wide_shapes) == 4); }
+TEST_CASE("a tile of which many blocks have parts is right") { CHECK(check_rows_on(deep_shapes) >= 2); }
+TEST_CASE("tiles cut into the same slices of k are right") { CHECK(check_rows_on(sliced_shapes, "slice") == 10); }
+TEST_CASE("tiles shared chunk by chunk are right") { CHECK(check_rows_on(shared_shapes, "share") == 2); }
 
 TEST_CASE("operands that come by elements, or transposed, are copied first where the product is large enough") {
   auto const& table = tandem::simt::plain_rows();
