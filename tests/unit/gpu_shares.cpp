@@ -81,6 +81,9 @@ TEST_SUITE("shares") {
     CHECK(dealt(66, 20) == whole);  // 10 us less, for parts, another kernel, and the end of another block
     CHECK(dealt(1, 4) == whole);    // parts have four chunks
     CHECK(dealt(132 + 66, 20) == whole);
+    block_times const free_parts = {.blocks = 1, .chunk = 1, .part = 0, .from_memory = 0};
+    CHECK(dealt(66, 3, free_parts, 1) == whole);  // 1 us less, for another kernel
+    CHECK(dealt(90, 20, free_parts) == whole);    // 6 us less, for another kernel and a second part
   }
 
   TEST_CASE("tiles left over are cut into slices where these fill the multiprocessors, or nearly") {
