@@ -267,7 +267,8 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
 
 template <class tiling>
 block_times times_of(problem const& p) {
-  // Bytes in a microsecond that come from memory and that go to memory and back; the second-level cache keeps `near`.
+  // Fitted, as time_of(): bytes in a microsecond that come from memory, and that are written and read again; the
+  // second-level cache keeps `near`.
   constexpr double memory = 2e6, there_and_back = 1.5e6, near = 24 << 20, size = sizeof(typename tiling::element);
   constexpr double tile = double{tiling::bm} * tiling::bn, bytes = tile * size;
   // Of an operand that is read anew for neighbouring tiles, so much comes from memory again.

@@ -39,8 +39,9 @@ struct block_times {
   double from_memory;  ///< what shares that begin anywhere read
 };
 
-/// About how long the blocks take. Measured on an H100: a block takes 8 us besides its chunks for each tile or part, to
-/// begin and to write it; a multiprocessor with one of several blocks reaches three quarters of its rate.
+/// About how long the blocks take. Fitted to which way of dealing tiles out was the fastest on an H100: a block takes 8
+/// us besides its chunks for each tile or part, to begin and to write it; a multiprocessor with one of several blocks
+/// reaches three quarters of its rate.
 inline double time_of(shares const& s, block_times const& t) {
   constexpr double stretch = 8, adding = 2, alone = 0.75;
   std::int64_t const at_once = std::int64_t{dealt_multiprocessors} * t.blocks;
