@@ -69,9 +69,10 @@ inline constexpr bool are_vectors = tm % vector_width<T> == 0 && tn % vector_wid
 
 /// Warps of 4 x 8 lanes with tm x tn elements of C each. `by_registers`: what lies along k comes by vectors, through
 /// registers; not doubles, of which a vector has two, and not where a chunk is over before the next one has come so, or
-/// no registers are left: single elements are copied as many chunks ahead as there are stages.
+/// no registers are left: single elements are copied as many chunks ahead as there are stages. `in_pairs`: of steps,
+/// the loop's body, where that was measured to be faster than all steps of a chunk.
 template <class T, int warps_m, int warps_n, int bk, int tm_, int tn_, int stages, int blocks, int groups = 1,
-          bool by_registers = sizeof(T) == 4>
+          bool by_registers = sizeof(T) == 4, bool in_pairs = false>
 struct persistent_tiling : persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn_, bk, stages, blocks, groups,
                                             (groups > 1 || !are_vectors<T, tm_, tn_>)> {
   using block = persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn_, bk, stages, blocks, groups,
@@ -91,11 +92,15 @@ struct persistent_tiling : persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn
                 "C's rows fit where the chunks were");
 
   static constexpr bool vectors_along_k = by_registers, all_by_vectors = false, ends_between_vectors = false;
+  static constexpr loop_body body(bool by_registers_now) {
+    if (in_pairs) return loop_body::pair;
+    return by_registers_now ? loop_body::pair_and_last : loop_body::chunk;
+  }
   static bool takes_by_vectors(operand_place o) { return o.along_k ? vectors_along_k && o.whole_vectors : o.vectors; }
   /// Measured on an H200: multiply-adds in a microsecond; how many of them an element takes that is brought by itself,
   /// or in a vector that is transposed.
   static constexpr double rate = sizeof(T) == 4 ? 22.5e6 : 11e6, of_element = sizeof(T) == 4 ? 11 : 4;
-  static constexpr double of_transposed = blocks == 1 ? 14 : groups == 1 ? 3 : 7;
+  static constexpr double of_transposed = 6;
 
   static gpu::operand_copies copies(problem const& p) {
     auto const a = place_of_a<T>(p), b = place_of_b<T>(p);

@@ -34,8 +34,8 @@ operand_place place_of_b(problem const& p) {
 ///   only both if `all_by_vectors`; `ends_between_vectors`: whether no line of theirs ends within one; copies(), which
 ///   operands to copy first; what that and deal_tiles() go by: rate and of_element;
 /// - `steps` of k that multiply() takes at once, from fragment_a and fragment_b elements that read() brings to
-///   registers, from first_a() and first_b() of the thread's place on,
-///   to_next() further of each step;
+///   registers, from first_a() and first_b() of the thread's place on, to_next() further of each step; body(), the
+///   innermost loop's, with operands by registers or not;
 /// - least_code, as gemm_row has it.
 template <class T, int warps_m, int warps_n, int wm_, int wn_, int bk_, int stages_, int blocks_, int groups_,
           bool sums_meet_>
@@ -65,6 +65,12 @@ struct persistent_block {
 
   static_assert(stages >= 3, "a chunk in use, one that has come, and others on their way");
 };
+
+/// What a thread's innermost loop has of a chunk's steps: all; two, of which the last two differ by a branch; or two,
+/// and the last two behind it. Loads that end in registers stay as far ahead of their stores as they stand only if
+/// there is a loop between them: unrolled, the compiler moves them down to save registers. And a short body comes
+/// sooner from memory where other kernels have run before; but the fastest is mostly all of the steps.
+enum class loop_body { chunk, pair, pair_and_last };
 
 /// How an operand's tiles come to shared memory: by vectors, or element by element.
 template <class Layout, int threads, bool vectors, bool ends_between>
@@ -118,32 +124,41 @@ __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* 
     int const next = after(stage);
     a_tiles.template fetch<whole>(!is_last);
     b_tiles.template fetch<whole>(!is_last);
-#pragma unroll
-    for (int p = 0; p < reads; ++p) {
-      if (p == reads - 2) {  // early, so that nobody waits for the stores at the barrier
+    // Steps that begin at one and at the other set of fragments.
+    auto const add_pair = [&](bool last_of_chunk) {
+      if (last_of_chunk) {  // before its barrier, so that nobody waits for the stores there
         a_tiles.store(smem_a + next * size_a);
         b_tiles.store(smem_b + next * size_b);
       }
-      if (p < reads - 1) {
-        at_a += tiling::template to_next<layout_a>();
-        at_b += tiling::template to_next<layout_b>();
-      } else {
-        wait_async<stages - 2>();
-        __syncthreads();
-        // After the last chunk, something that is there. (Where nothing was stored to it, the next stage is better
-        // found here: earlier, it costs tensor cores 5 %.)
-        if constexpr (by_registers) {
-          if (!is_last) stage = next;
-        } else if (chunk + 1 < chunks) {
-          stage = after(stage);
+#pragma unroll
+      for (int set = 0; set < 2; ++set) {
+        if (set == 0 || !last_of_chunk) {
+          at_a += tiling::template to_next<layout_a>();
+          at_b += tiling::template to_next<layout_b>();
+        } else {
+          wait_async<stages - 2>();
+          __syncthreads();
+          // After the last chunk, something that is there. (Where nothing was stored to it, the next stage is better
+          // found here: earlier, it costs tensor cores 5 %.)
+          if constexpr (by_registers) {
+            if (!is_last) stage = next;
+          } else if (chunk + 1 < chunks) {
+            stage = after(stage);
+          }
+          free_stage = after(free_stage);
+          at_a = from_a + stage * size_a;
+          at_b = from_b + stage * size_b;
         }
-        free_stage = after(free_stage);
-        at_a = from_a + stage * size_a;
-        at_b = from_b + stage * size_b;
+        tiling::template read<layout_a, layout_b>(a[1 - set], b[1 - set], at_a, at_b, place);
+        tiling::multiply(acc, a[set], b[set]);
       }
-      tiling::template read<layout_a, layout_b>(a[(p + 1) % 2], b[(p + 1) % 2], at_a, at_b, place);
-      tiling::multiply(acc, a[p % 2], b[p % 2]);
-    }
+    };
+    constexpr auto body = tiling::body(by_registers);
+    constexpr int pairs = reads / 2, apart = body == loop_body::pair_and_last ? 1 : 0;
+    [[maybe_unused]] constexpr int at_once = body == loop_body::chunk ? pairs : 1;  // only nvcc and clang unroll by it
+#pragma unroll at_once
+    for (int pair = 0; pair < pairs - apart; ++pair) add_pair(apart == 0 && pair == pairs - 1);
+    if constexpr (apart == 1) add_pair(true);
   }
 }
 

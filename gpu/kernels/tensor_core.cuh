@@ -58,6 +58,7 @@ struct tensor_tiling : persistent_block<T, warps_m, warps_n, wm, wn, bk, stages,
   static constexpr bool vectors_along_k = true, all_by_vectors = true, ends_between_vectors = true;
   static bool takes_by_vectors(operand_place o) { return o.whole_vectors; }
   static constexpr int least_code = 90;
+  static constexpr loop_body body(bool) { return loop_body::chunk; }
   /// As persistent_tiling's.
   static constexpr double rate = 25e6, of_element = 16;
 
