@@ -154,7 +154,7 @@ struct persistent_tiling : persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn
     if constexpr (block::sums_meet)
       add_groups<persistent_tiling>(g, i0, j0, place, acc, smem, vectors);
     else if (vectors)
-      write_elements(g, i0, j0, place, acc, true);
+      write_vectors(g, i0, j0, place, acc);
     else
       write_along_rows<width>(g, i0, j0, place, acc, smem);
   }

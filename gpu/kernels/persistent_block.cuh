@@ -105,6 +105,7 @@ __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* 
   a_tiles.store(smem_a);
   b_tiles.store(smem_b);
   commit_async();
+#pragma unroll 1
   for (int stage = 1; stage < stages - 1; ++stage) copy_chunk(stage);
   wait_async<stages - 2>();
   __syncthreads();
@@ -163,7 +164,7 @@ __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* 
 }
 
 /// Adds up the groups' sums in shared memory, in the groups' order, and writes the tile of C at (i0, j0) along its
-/// rows, by vectors where these begin at multiples of 16 bytes.
+/// rows, by vectors where C consists of them.
 template <class tiling, class Place, class T>
 __device__ __forceinline__ void add_groups(gemm_operands<T> const& g, std::int64_t i0, std::int64_t j0,
                                            Place const& place, T const (&acc)[tiling::tm][tiling::tn], T* smem,
@@ -197,15 +198,15 @@ __device__ __forceinline__ void add_groups(gemm_operands<T> const& g, std::int64
 #pragma unroll 4
     for (int at = thread; at < tiling::bm * cols; at += tiling::threads) {
       int const i = at / cols, j = at % cols * count;
-      std::int64_t const row = i0 + i, left = g.n - j0 - j;
-      if (row >= g.m || left <= 0) continue;
+      std::int64_t const row = i0 + i;
+      if (row >= g.m || j0 + j >= g.n) continue;
       T sums[count];
       sum(sums, i, j);
       T* const c = g.c + row * g.ldc + j0 + j;
       if constexpr (count == 1)
         write_result(*c, g.alpha, sums[0], g.beta);
       else
-        write_results(c, sums, left < count ? static_cast<int>(left) : count, true, g.alpha, g.beta);
+        write_vector(c, sums, g.alpha, g.beta);
     }
   };
   if (vectors)
@@ -356,7 +357,7 @@ void launch_persistent(problem const& p, CUstream_st* stream, auto const& beside
   s.g = operands_of<T>(p);
   s.extent_a = p.m, s.extent_b = p.n;
   s.shared = deal_tiles<tiling>(p);
-  s.vectors_of_c = begins_with_vectors<T>(p.c, p.ldc);
+  s.vectors_of_c = consists_of_vectors<T>(p.c, p.ldc, p.n);
   auto const copies = tiling::copies(p);
   auto const forms = forms_of<tiling>(p, copies);
   if (copies.a) s.extent_a = tiles(p.m, bm) * bm;

@@ -97,8 +97,11 @@ struct tile_of_c {
 };
 template <int group>
 __device__ __forceinline__ tile_of_c find_tile(shares const& s, std::int64_t number) {
-  std::int64_t const per_group = group * s.tiles_n, first = number / per_group * group;
-  std::int64_t const rows = min(s.tiles_m - first, std::int64_t{group}), in_group = number % per_group;
+  // 32 bits hold the number of tiles of any C that a device has memory for.
+  auto const tiles_m = static_cast<unsigned>(s.tiles_m), tiles_n = static_cast<unsigned>(s.tiles_n);
+  unsigned const per_group = min(tiles_m, unsigned{group}) * tiles_n, at = static_cast<unsigned>(number);
+  unsigned const first = at / per_group * group, in_group = at % per_group;
+  unsigned const rows = min(tiles_m - first, unsigned{group});
   return {first + in_group % rows, in_group / rows};
 }
 

@@ -113,7 +113,7 @@ struct tensor_tiling : persistent_block<T, warps_m, warps_n, wm, wn, bk, stages,
   __device__ __forceinline__ static void write(gemm_operands<T> const& g, std::int64_t i0, std::int64_t j0,
                                                lane_place const& place, T const (&acc)[tm][tn], T* smem, bool vectors) {
     if (groups == 1 && vectors)
-      write_elements(g, i0, j0, place, acc, true);
+      write_vectors(g, i0, j0, place, acc);
     else
       add_groups<tensor_tiling>(g, i0, j0, place, acc, smem, vectors);
   }

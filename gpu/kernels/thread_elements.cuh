@@ -58,17 +58,24 @@ __device__ __forceinline__ void add_outer_product_in_turns(T (&acc)[tm][tn], T c
     }
 }
 
+/// Writes a vector of a row of C, which begins at a multiple of 16 bytes.
+template <class T>
+__device__ __forceinline__ void write_vector(T* c, T const* acc, T alpha, T beta) {
+  constexpr int width = vector_width<T>;
+  T result[width] = {};
+  if (beta != T{0}) load_vector(result, c);
+#pragma unroll
+  for (int j = 0; j < width; ++j) write_result(result[j], alpha, acc[j], beta);
+  store_vector(c, result);
+}
+
 /// Writes a vector's worth of a row of C, the `inside` of its elements that are there: as one access where `vectors`
 /// says that rows begin at multiples of 16 bytes, and all are there.
 template <class T>
 __device__ __forceinline__ void write_results(T* c, T const* acc, int inside, bool vectors, T alpha, T beta) {
   constexpr int width = vector_width<T>;
   if (vectors && inside >= width) {
-    T result[width] = {};
-    if (beta != T{0}) load_vector(result, c);
-#pragma unroll
-    for (int j = 0; j < width; ++j) write_result(result[j], alpha, acc[j], beta);
-    store_vector(c, result);
+    write_vector(c, acc, alpha, beta);
   } else {
 #pragma unroll
     for (int j = 0; j < width; ++j)
@@ -93,6 +100,36 @@ __device__ __forceinline__ void write_elements(gemm_operands<T> const& g, std::i
       write_results(c + offset, &acc[i][j], left < width ? static_cast<int>(left) : width, vectors, g.alpha, g.beta);
     }
   }
+}
+
+/// The same of a C that consists of vectors and is `read` or not, without the code for what else there is. A large
+/// tile's is long, runs once, and comes from memory where other kernels have run before.
+template <bool read, class T, int tm, int tn, class Place>
+__device__ __forceinline__ void write_vectors(gemm_operands<T> const& g, std::int64_t i0, std::int64_t j0,
+                                              Place const& place, T const (&acc)[tm][tn]) {
+  constexpr int width = vector_width<T>;
+  constexpr std::int64_t beyond_tiles = 1 << 20;
+  int const inside_m = static_cast<int>(min(g.m - i0 - place.row, beyond_tiles));
+  int const inside_n = static_cast<int>(min(g.n - j0 - place.col, beyond_tiles));
+  T* const first = g.c + (i0 + place.row) * g.ldc + j0 + place.col;
+#pragma unroll
+  for (int i = 0; i < tm; ++i) {
+    int const row = place.row_of(i) - place.row;
+    T* const c = first + row * g.ldc;
+#pragma unroll
+    for (int j = 0; j < tn; j += width) {
+      int const col = place.col_of(j) - place.col;
+      if (row < inside_m && col < inside_n) write_vector(c + col, &acc[i][j], g.alpha, read ? g.beta : T{0});
+    }
+  }
+}
+template <class T, int tm, int tn, class Place>
+__device__ __forceinline__ void write_vectors(gemm_operands<T> const& g, std::int64_t i0, std::int64_t j0,
+                                              Place const& place, T const (&acc)[tm][tn]) {
+  if (g.beta == T{0})
+    write_vectors<false>(g, i0, j0, place, acc);
+  else
+    write_vectors<true>(g, i0, j0, place, acc);
 }
 
 }  // namespace TANDEM_KERNEL_NAMESPACE
