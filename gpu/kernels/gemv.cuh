@@ -36,6 +36,10 @@ struct matrix_vector {
 };
 
 inline constexpr int dots_threads = 256, sums_threads = 512;
+/// Blocks on a multiprocessor that the compiler leaves registers for, 0: as it finds best. Measured on an H200, as are
+/// the loads of X: of floats past the caches, of doubles not.
+template <class T>
+inline constexpr int dots_blocks = sizeof(T) == 4 ? 0 : 4;
 
 /// A lane's share of the dot products of `rows` rows with v, [p0, p1) of them. `vectors`: by whole vectors.
 template <bool vectors, class T, int rows>
@@ -55,7 +59,7 @@ __device__ __forceinline__ void add_dots(T (&sum)[rows][vector_width<T>], matrix
     for (int r = 0; r < rows; ++r) {
       T x[width];
       if constexpr (vectors) {
-        load_vector(x, row[r] + p);
+        sizeof(T) == 4 ? load_vector_once(x, row[r] + p) : load_vector(x, row[r] + p);
       } else {
 #pragma unroll
         for (int e = 0; e < width; ++e) x[e] = p + e < p1 ? row[r][p + e] : T{0};
@@ -69,7 +73,7 @@ __device__ __forceinline__ void add_dots(T (&sum)[rows][vector_width<T>], matrix
 /// A team of 2^log_lanes threads, a part of a warp or several warps, has `rows` rows of X; x: rows, y: slices. A team
 /// is a power of two so that no thread has to divide before it reads.
 template <class T, int rows>
-__global__ void __launch_bounds__(dots_threads) gemv_dots(matrix_vector<T> s, int log_lanes) {
+__global__ void __launch_bounds__(dots_threads, dots_blocks<T>) gemv_dots(matrix_vector<T> s, int log_lanes) {
   constexpr int width = vector_width<T>, warps = dots_threads / 32;
   __shared__ T of_warp[rows][warps];
   let_next_kernel_start();
@@ -112,18 +116,18 @@ __global__ void __launch_bounds__(dots_threads) gemv_dots(matrix_vector<T> s, in
 }
 
 /// A thread's share of the sums of X's elements `apart` elements from each other, from i on, `inside` of which are
-/// there, every `step`-th step of k in [p, p1): eight of them under way at once, and of the last ones four, which would
-/// else be waited for one by one. `vectors`: neighbours, all there, which one access can read.
+/// there, every `step`-th step of k in [p, p1): twelve of them under way at once, and of the last ones four, which
+/// would else be waited for one by one. `vectors`: neighbours, all there, which one access can read.
 template <bool vectors, class T>
 __device__ __forceinline__ void add_steps(T (&sum)[vector_width<T>], matrix_vector<T> const& s, std::int64_t i,
                                           int apart, std::int64_t inside, std::int64_t p, std::int64_t p1, int step) {
-  constexpr int width = vector_width<T>, at_once = 8, at_end = 4;
+  constexpr int width = vector_width<T>, at_once = 12, at_end = 4;
   std::int64_t const next_x = step * s.ld, next_v = step * s.stride_v;
   T const* of_x = s.x + p * s.ld + i;
   T const* of_v = s.v + p * s.stride_v;
   auto const read = [&](T(&x)[width], T& v) {
     if constexpr (vectors) {
-      load_vector(x, of_x);
+      load_vector_once(x, of_x);
     } else {
 #pragma unroll
       for (int e = 0; e < width; ++e) x[e] = e * apart < inside ? of_x[e * apart] : T{0};

@@ -51,6 +51,18 @@ __device__ __forceinline__ void load_vector(T* to, T const* from) {
   load_vector<vector_width<T>>(to, from);
 }
 
+/// The same of what nobody reads again: caches keep other lines.
+template <class T>
+__device__ __forceinline__ void load_vector_once(T* to, T const* from) {
+  auto const v = __ldcs(reinterpret_cast<typename vector_of<T>::type const*>(from));
+  to[0] = v.x;
+  to[1] = v.y;
+  if constexpr (vector_width<T> == 4) {
+    to[2] = v.z;
+    to[3] = v.w;
+  }
+}
+
 /// Writes a vector as one access. `to` is a multiple of 16 bytes.
 template <class T>
 __device__ __forceinline__ void store_vector(T* to, T const* from) {
