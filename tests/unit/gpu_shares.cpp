@@ -69,6 +69,38 @@ TEST_SUITE("shares") {
     for (int const times : kinds) CHECK(times > 100);
   }
 
+  TEST_CASE("every number is another tile of C, in groups of eight rows of tiles") {
+    for (std::int64_t const tiles_m : {1, 7, 8, 9, 16, 37})
+      for (std::int64_t const tiles_n : {1, 2, 13}) {
+        shares s{};
+        s.tiles_m = tiles_m, s.tiles_n = tiles_n;
+        CAPTURE(tiles_m);
+        CAPTURE(tiles_n);
+        std::set<std::pair<std::int64_t, std::int64_t>> seen;
+        bool in_range = true, in_groups = true;
+        for (std::int64_t number = 0; number < tiles_m * tiles_n; ++number) {
+          auto const at = find_tile<8>(s, number);
+          in_range = in_range && at.m >= 0 && at.m < tiles_m && at.n >= 0 && at.n < tiles_n;
+          in_groups = in_groups && at.m / 8 == number / (8 * tiles_n);
+          seen.emplace(at.m, at.n);
+        }
+        CHECK(in_range);
+        CHECK(in_groups);
+        CHECK(seen.size() == static_cast<std::size_t>(tiles_m * tiles_n));
+      }
+  }
+
+  TEST_CASE("the last of 600 million tiles is found, in a row of them and in a column") {
+    constexpr std::int64_t many = 600'000'000;
+    shares row{}, column{};
+    row.tiles_m = column.tiles_n = 1, row.tiles_n = column.tiles_m = many;
+    auto const right = find_tile<8>(row, many - 1), below = find_tile<8>(column, many - 1);
+    CHECK(right.m == 0);
+    CHECK(right.n == many - 1);
+    CHECK(below.m == many - 1);
+    CHECK(below.n == 0);
+  }
+
   TEST_CASE("tiles that fill whole rounds stay whole") {
     CHECK(dealt(132, 10000) == whole);
     CHECK(dealt(5 * 132, 10000) == whole);
