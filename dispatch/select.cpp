@@ -133,7 +133,7 @@ kernel const* quickly_cheapest(tandem::backend id, problem const& p) {
     choice_key key;
     kernel const* row = nullptr;
   };
-  thread_local std::array<kept, 16> last;
+  thread_local std::array<kept, 256> last;  // a place by hash: so many that a dozen shapes seldom meet in one
   auto const key = key_of(id, p);
   auto& slot = last[key.slot(last.size())];
   if (slot.row != nullptr && slot.key == key) return slot.row;

@@ -68,9 +68,9 @@ template <class T, int tm, int tn>
 inline constexpr bool are_vectors = tm % vector_width<T> == 0 && tn % vector_width<T> == 0;
 
 /// Warps of 4 x 8 lanes with tm x tn elements of C each. `by_registers`: what lies along k comes by vectors, through
-/// registers; not doubles, of which a vector has two, and not where a chunk is over before the next one has come so, or
-/// no registers are left: single elements are copied as many chunks ahead as there are stages. `in_pairs`: of steps,
-/// the loop's body, where that was measured to be faster than all steps of a chunk.
+/// registers; not doubles, of which a vector has two, and not where no registers are left: single elements are copied
+/// as many chunks ahead as there are stages. `in_pairs`: loop_body::pair for all operands, where that was measured to
+/// be faster.
 template <class T, int warps_m, int warps_n, int bk, int tm_, int tn_, int stages, int blocks, int groups = 1,
           bool by_registers = sizeof(T) == 4, bool in_pairs = false>
 struct persistent_tiling : persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn_, bk, stages, blocks, groups,
@@ -85,7 +85,7 @@ struct persistent_tiling : persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn
   template <bool contiguous_in_k>
   using layout_b = step_layout<T, block::bn, bk, contiguous_in_k>;
 
-  // A warp's rows of C, lanes_m vectors of them, on their way to lines that do not begin at multiples of 16 bytes.
+  // A warp's rows of C, lanes_m vectors of them, on their way to a C that does not consist of vectors.
   static constexpr int rows_at_once = lanes_m * width;
   static_assert(block::sums_meet ||
                     warps_m * warps_n * rows_at_once * block::wn <= stages * bk * (block::bm + block::bn),

@@ -66,11 +66,14 @@ struct persistent_block {
   static_assert(stages >= 3, "a chunk in use, one that has come, and others on their way");
 };
 
-/// What a thread's innermost loop has of a chunk's steps: all; two, of which the last two differ by a branch; or two,
-/// and the last two behind it. Loads that end in registers stay as far ahead of their stores as they stand only if
-/// there is a loop between them: unrolled, the compiler moves them down to save registers. And a short body comes
-/// sooner from memory where other kernels have run before; but the fastest is mostly all of the steps.
-enum class loop_body { chunk, pair, pair_and_last };
+/// What a thread's innermost loop has of a chunk's steps. Loads that end in registers stay as far ahead of their stores
+/// as they stand only if there is a loop between them: unrolled, the compiler moves them down to save registers. And a
+/// short body comes sooner from memory where other kernels have run before; but the fastest is mostly the whole chunk.
+enum class loop_body {
+  chunk,          ///< all
+  pair,           ///< two, with a branch for the chunk's last two
+  pair_and_last,  ///< two; the chunk's last two stand behind the loop
+};
 
 /// How an operand's tiles come to shared memory: by vectors, or element by element.
 template <class Layout, int threads, bool vectors, bool ends_between>
@@ -125,7 +128,7 @@ __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* 
     int const next = after(stage);
     a_tiles.template fetch<whole>(!is_last);
     b_tiles.template fetch<whole>(!is_last);
-    // Steps that begin at one and at the other set of fragments.
+    // Two steps, from one set of fragments and from the other.
     auto const add_pair = [&](bool last_of_chunk) {
       if (last_of_chunk) {  // before its barrier, so that nobody waits for the stores there
         a_tiles.store(smem_a + next * size_a);

@@ -102,8 +102,7 @@ __device__ __forceinline__ void write_elements(gemm_operands<T> const& g, std::i
   }
 }
 
-/// The same of a C that consists of vectors and is `read` or not, without the code for what else there is. A large
-/// tile's is long, runs once, and comes from memory where other kernels have run before.
+/// As write_elements, of a C that consists of vectors. `read`: beta may be other than 0.
 template <bool read, class T, int tm, int tn, class Place>
 __device__ __forceinline__ void write_vectors(gemm_operands<T> const& g, std::int64_t i0, std::int64_t j0,
                                               Place const& place, T const (&acc)[tm][tn]) {
@@ -123,6 +122,9 @@ __device__ __forceinline__ void write_vectors(gemm_operands<T> const& g, std::in
     }
   }
 }
+
+/// The same. A large tile's code is long, runs once, and comes from memory where other kernels have run before: what is
+/// likely, a beta of 0, stands by itself.
 template <class T, int tm, int tn, class Place>
 __device__ __forceinline__ void write_vectors(gemm_operands<T> const& g, std::int64_t i0, std::int64_t j0,
                                               Place const& place, T const (&acc)[tm][tn]) {
