@@ -7,6 +7,7 @@
 #include "cpu/caches.hpp"
 #include "cpu/gemm.hpp"
 #include "cpu/rungs.hpp"
+#include "cpu/small.hpp"
 #include "hwy/highway.h"
 
 namespace tandem::cpu {
@@ -89,10 +90,10 @@ std::vector<kernel> all_rows() {
     // What dispatch takes by itself; the others have to be named.
     for (auto i = rows.size() - 2; i < rows.size(); ++i)
       rows[i].cost = [set](problem const& p) { return flop(p) / set->vector_bytes; };
-    rows[rows.size() - 2].prepare = [set](problem const& p) { return prepare_tile(set->f32, p); };
-    rows.back().prepare = [set](problem const& p) { return prepare_tile(set->f64, p); };
-    rows[rows.size() - 2].tiny_f32 = {multiply_tiny<float>, &set->f32};
-    rows.back().tiny_f64 = {multiply_tiny<double>, &set->f64};
+    rows[rows.size() - 2].prepare = [set](problem const& p) { return prepare_small(set->f32, p); };
+    rows.back().prepare = [set](problem const& p) { return prepare_small(set->f64, p); };
+    rows[rows.size() - 2].tiny_f32 = tiny_of(set->f32);
+    rows.back().tiny_f64 = tiny_of(set->f64);
     add(path::packed, "_packed");
     add(path::in_place, "_in_place");
     add(path::dots, "_dots");

@@ -21,27 +21,12 @@ std::string refusal(path way, problem const& p);
 template <class T>
 void gemm(microkernel<T> const& kernel, path way, problem const& p, execution const& e);
 
-/// Computes a product that is one tile, or tiles alone, with the microkernel that `state` is; see tiny_gemm.
-template <class T>
-bool multiply_tiny(void const* state, matrix_view<T const> const& a, matrix_view<T const> const& b,
-                   matrix_view<T> const& c, T alpha, T beta);
-
-/// What `gemm_plan` calls for a small product; without a call where it is larger.
-template <class T>
-prepared_gemm prepare_tile(microkernel<T> const& kernel, problem const& p);
-
 /// The blocks that one thread works on.
 template <class T>
 plan plan_of(microkernel<T> const& kernel, path way, problem const& p);
 
 extern template void gemm(microkernel<float> const&, path, problem const&, execution const&);
 extern template void gemm(microkernel<double> const&, path, problem const&, execution const&);
-extern template bool multiply_tiny(void const*, matrix_view<float const> const&, matrix_view<float const> const&,
-                                   matrix_view<float> const&, float, float);
-extern template bool multiply_tiny(void const*, matrix_view<double const> const&, matrix_view<double const> const&,
-                                   matrix_view<double> const&, double, double);
-extern template prepared_gemm prepare_tile(microkernel<float> const&, problem const&);
-extern template prepared_gemm prepare_tile(microkernel<double> const&, problem const&);
 extern template plan plan_of(microkernel<float> const&, path, problem const&);
 extern template plan plan_of(microkernel<double> const&, path, problem const&);
 

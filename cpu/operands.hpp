@@ -33,4 +33,19 @@ struct operands {
   std::int64_t ldc;
 };
 
+/// Whether C is a column whose elements lie together, and op(A)'s columns lie together as well.
+inline bool is_row_turned(std::int64_t m, std::int64_t n, std::int64_t ldc, bool trans_a, std::int64_t lda) {
+  return n == 1 && ldc == 1 && m > 1 && (trans_a || lda == 1);
+}
+inline bool is_row_turned(problem const& p) { return is_row_turned(p.m, p.n, p.ldc, p.trans_a, p.lda); }
+
+/// The transposed product: C is a row, and op(A)'s columns are rows of B, which is read as it lies.
+inline problem as_row(problem const& p) {
+  problem row = p;
+  row.m = 1, row.n = p.m, row.ldc = p.m;
+  row.a = p.b, row.lda = p.ldb, row.trans_a = !p.trans_b;
+  row.b = p.a, row.ldb = p.trans_a ? p.lda : p.m, row.trans_b = false;  // of lda = 1, k is 1
+  return row;
+}
+
 }  // namespace tandem::cpu

@@ -20,8 +20,6 @@ namespace {
 /// Terms before the end of which C is there, if it is asked for from L2.
 constexpr std::int64_t long_sum = 128;
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 template <class T>
 std::int64_t whole_lines(std::int64_t elements) {
   constexpr std::int64_t line = 64 / sizeof(T);

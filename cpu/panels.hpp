@@ -1,6 +1,7 @@
 // The outer-product GEMM on panels: what one thread does to its block of C.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "cpu/caches.hpp"
@@ -19,6 +20,14 @@ struct span_of {
 inline std::int64_t quotient(std::int64_t a, std::int64_t b) {
   if (((a | b) >> 32) == 0) return static_cast<std::uint32_t>(a) / static_cast<std::uint32_t>(b);
   return a / b;
+}
+
+inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Part `index` of `count`, cut at multiples of `step`.
+inline span_of share(std::int64_t size, std::int64_t index, std::int64_t count, std::int64_t step) {
+  std::int64_t const units = ceil_div(size, step);
+  return {std::min(units * index / count * step, size), std::min(units * (index + 1) / count * step, size)};
 }
 
 /// Rows in tiles that differ by one row at most, so that no thin one is left at the end.

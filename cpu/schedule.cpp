@@ -14,8 +14,6 @@ namespace {
 
 double as_double(std::int64_t x) { return static_cast<double>(x); }
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
 /// Equal shares of `size` of at most `limit`, in multiples of `step`: no thin one is left at the end.
 std::int64_t split(std::int64_t size, std::int64_t limit, std::int64_t step) {
   std::int64_t const shares = ceil_div(size, std::max(limit / step * step, step));

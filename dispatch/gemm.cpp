@@ -124,16 +124,28 @@ template <class T>
   run(*select_kernel(p, options), p, execution_of(options));
 }
 
+/// The same product with a C by rows.
+template <class T>
+[[gnu::noinline]] bool multiply_turned(tiny_gemm<T> const& tiny, matrix_view<T const> const& a,
+                                       matrix_view<T const> const& b, matrix_view<T> const& c, T alpha, T beta) {
+  return tiny.call(tiny.state.get(), b.transposed(), a.transposed(), c.transposed(), alpha, beta);
+}
+
 /// Operands that are plainly right, by the row that calls on the host get which name none, if it has a way to them.
 template <class T>
 bool multiply_tiny(matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c,
                    gemm_options const& options) {
   bool const is_usual = options.backend == backend::automatic || options.backend == backend::cpu;
-  if (!options.kernel.empty() || !is_usual || c.memory() != memory::host || c.layout() != layout::row_major)
-    return false;
+  if (!options.kernel.empty() || !is_usual || c.memory() != memory::host) return false;
   auto const* const tiny = dispatch::usual_tiny<T>.load(std::memory_order_acquire);
-  auto const alpha = static_cast<T>(options.alpha);
-  return tiny != nullptr && alpha != 0 && tiny->call(tiny->state, a, b, c, alpha, static_cast<T>(options.beta));
+  auto const alpha = static_cast<T>(options.alpha), beta = static_cast<T>(options.beta);
+  if (tiny == nullptr || alpha == 0) return false;
+  try {
+    if (c.layout() == layout::col_major) return multiply_turned<T>(*tiny, a, b, c, alpha, beta);
+    return tiny->call(tiny->state.get(), a, b, c, alpha, beta);
+  } catch (std::bad_alloc const&) {
+    return false;  // the row tries again, and says it
+  }
 }
 
 // A product of 4 x 4 x 4 would feel the stack frame of what is behind it.

@@ -87,7 +87,7 @@ template <class T>
 struct tiny_gemm {
   bool (*call)(void const* state, matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c,
                T alpha, T beta) = nullptr;
-  void const* state = nullptr;
+  std::shared_ptr<void const> state = {};
 };
 
 /// One row of the table.
