@@ -120,6 +120,14 @@ template <class T>
   kernel.dots(w, p.m, left);
 }
 
+/// Whether C's rows are one tile high although fewer would be enough: of a few more, and where vectors of B lie across
+/// lines, each of which is loaded in two turns by every tile.
+template <class T>
+bool is_one_row_of_tiles(microkernel<T> const& kernel, std::int64_t m, int width, std::int64_t b_row) {
+  constexpr std::int64_t sums = 24, line = 64 / sizeof(T);
+  return m <= kernel.rows[static_cast<std::size_t>(width)] && (m * width <= sums || b_row % line != 0);
+}
+
 /// The tiles of one width below each other, from w's operands on, which lie `from`; wide and low ones: what is loaded
 /// of A is used for more columns.
 template <class T>
@@ -127,7 +135,7 @@ void multiply_column_of_tiles(microkernel<T> const& kernel, source from, tile_wo
   auto const* const a = w.a;
   auto* const c = w.c;
   int const width = kernel.width_of(w.cols);
-  row_tiles const heights(m, enough_rows(kernel, width));
+  row_tiles const heights(m, is_one_row_of_tiles(kernel, m, width, w.b_row) ? m : enough_rows(kernel, width));
   for (std::int64_t r = 0; r < heights.count; ++r) {
     auto const height = heights.size(r);
     kernel.tile(from, width, height)(w);
