@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "cpu/caches.hpp"
+#include "cpu/dots.hpp"
 #include "cpu/panels.hpp"
 #include "cpu/threads.hpp"
 
@@ -87,9 +88,14 @@ bool is_faster_turned(microkernel<T> const& kernel, operands<T> const& o) {
     auto const most = kernel.rows[static_cast<std::size_t>(width)];
     return of_tile * static_cast<double>(quotient(rows + most - 1, most) * quotient(vectors(cols) + width - 1, width));
   };
-  double const turned =
-      static_cast<double>(vectors(o.m) * o.n * o.k) + (o.k > kernel.most_terms ? tiles(o.n, o.m) : of_tile);
-  double const along = static_cast<double>(vectors(o.n) * o.m * o.k) + tiles(o.m, o.n);
+  // A tile of one vector loads as often as it multiplies.
+  auto const work = [&](std::int64_t rows, std::int64_t cols) {
+    return (cols <= kernel.lanes ? 1.15 : 1.0) * static_cast<double>(vectors(cols) * rows * o.k);
+  };
+  double const turned = work(o.n, o.m) + (o.k > kernel.most_terms ? tiles(o.n, o.m) : of_tile);
+  auto const left = columns_left(kernel, o.m, o.n, o.k, 2);  // which are turned by themselves
+  double const of_left = left == 0 ? 0 : 300 + static_cast<double>(left * vectors(o.m) * o.k + 6 * o.m);
+  double const along = work(o.m, o.n - left) + tiles(o.m, o.n - left) + of_left;
   double const copied = o.b_col == 1 ? 0 : of_element * static_cast<double>(o.k * o.n);
   return turned + of_element * static_cast<double>(o.m * o.n) <= along + copied;
 }
