@@ -101,8 +101,22 @@ HWY_INLINE hn::Vec<D> load_blocks(D d, Load const& load_block) {
   }
 }
 
+// The columns of 16 bytes of as many rows as D has lanes. Loads bring the rows' blocks to where shuffles within blocks
+// are enough.
+template <class D, int Q, class T = hn::TFromD<D>>
+HWY_INLINE void load_transposed(T const* HWY_RESTRICT src, std::int64_t stride, hn::Vec<D> (&v)[Q]) {
+  hn::FixedTag<T, Q> const block;
+  // Opaque, so that the compiler finds the rows' addresses from this one, and does not keep one for each.
+  asm("" : "+r"(src));
+  rows_of<T, hn::MaxLanes(D())> const lines(src, stride, 0);
+  HWY_UNROLL(4)
+  for (int q = 0; q < Q; ++q)
+    v[q] = load_blocks(D(), [&](int i) HWY_ATTR { return hn::LoadU(block, lines.at(i * Q + q)); });
+  transpose_blocks<D, Q>(v);
+}
+
 // 16 bytes of as many rows as D has lanes, of which `rows` are there, become as many columns, `apart` from each other;
-// zeros behind the last row. Loads bring the rows' blocks to where shuffles within blocks are enough.
+// zeros behind the last row.
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE void transpose_rows(T const* HWY_RESTRICT src, std::int64_t stride, std::int64_t rows, std::int64_t depth,
                                T* HWY_RESTRICT out, std::int64_t apart) {
@@ -111,13 +125,7 @@ HWY_INLINE void transpose_rows(T const* HWY_RESTRICT src, std::int64_t stride, s
   hn::FixedTag<T, Q> const block;
   hn::Vec<D> v[Q];
   if (rows >= N && depth >= Q) {
-    // Opaque, so that the compiler finds the rows' addresses from this one, and does not keep one for each.
-    asm("" : "+r"(src));
-    rows_of<T, N> const lines(src, stride, 0);
-    HWY_UNROLL(4)
-    for (int q = 0; q < Q; ++q)
-      v[q] = load_blocks(d, [&](int i) HWY_ATTR { return hn::LoadU(block, lines.at(i * Q + q)); });
-    transpose_blocks<D, Q>(v);
+    load_transposed<D, Q>(src, stride, v);
     HWY_UNROLL(4)
     for (int q = 0; q < Q; ++q) hn::StoreU(v[q], d, out + q * apart);
     return;
@@ -133,21 +141,29 @@ HWY_INLINE void transpose_rows(T const* HWY_RESTRICT src, std::int64_t stride, s
     if (q < depth) hn::StoreU(v[q], d, out + q * apart);
 }
 
-// A panel of `width` <= W whose depth is contiguous in the source. A cache line of each group of rows is used up before
-// the next group is touched: with a power of two between rows, W lines at once would evict each other.
+// A panel of the first W of `width` rows, or of fewer, whose depth is contiguous in the source. A cache line of each
+// group of rows is used up before the next group is touched: with a power of two between rows, W lines at once would
+// evict each other.
 template <int W, class T>
 HWY_INLINE void pack_transposed(T const* HWY_RESTRICT src, std::int64_t stride_w, std::int64_t width,
                                 std::int64_t depth, T* HWY_RESTRICT out) {
-  constexpr int edge = transpose_edge<T>, line = 64 / sizeof(T);
+  constexpr int edge = transpose_edge<T>, line = 64 / sizeof(T), block = 16 / sizeof(T);
+  constexpr int group = W % lanes<T> == 0 && lanes < T >> edge ? lanes<T> : edge;
   static_assert(W % edge == 0 && line % edge == 0);
+  std::int64_t const later = width < 2 * W ? width : 2 * W;
   for (std::int64_t d0 = 0; d0 < depth; d0 += line) {
     std::int64_t const d1 = d0 + line <= depth ? d0 + line : depth;
     // The rows of the next panel: they are far apart, where no hardware prefetcher looks.
-    if (width == W)
-      for (int w = 0; w < W; ++w) hwy::Prefetch(src + (W + w) * stride_w + d0);
-    for (int w = 0; w < W; w += edge)
-      for (std::int64_t d = d0; d < d1; d += edge)
-        transpose_block(src + w * stride_w + d, stride_w, width - w, d1 - d, out + d * W + w, W);
+    for (std::int64_t w = W; w < later; ++w) hwy::Prefetch(src + w * stride_w + d0);
+    for (int w = 0; w < W; w += group) {
+      // Vectors wider than a square block's take 16 bytes of a whole group; what is less is left to square blocks.
+      std::int64_t const in_squares = group > edge && width - w >= group ? d0 + (d1 - d0) / block * block : d0;
+      for (std::int64_t d = d0; d < in_squares; d += block)
+        transpose_rows<hn::CappedTag<T, group>>(src + w * stride_w + d, stride_w, group, block, out + d * W + w, W);
+      for (std::int64_t d = in_squares; d < d1; d += edge)
+        for (int e = w; e < w + group; e += edge)
+          transpose_block(src + e * stride_w + d, stride_w, width - e, d1 - d, out + d * W + e, W);
+    }
   }
 }
 
@@ -205,15 +221,14 @@ void pack_rest(T const* HWY_RESTRICT src, std::int64_t stride_d, std::int64_t wi
 template <class T, int W>
 void pack(T const* HWY_RESTRICT src, std::int64_t stride_w, std::int64_t stride_d, std::int64_t width,
           std::int64_t depth, T* HWY_RESTRICT out) {
-  std::int64_t const whole = width / W * W, rest = width - whole;
   if (stride_w == 1) {
+    std::int64_t const whole = width / W * W, rest = width - whole;
     pack_contiguous<T, W>(src, stride_d, whole, depth, out);
     if (rest > 0) pack_rest<T, W>(src + whole, stride_d, rest, depth, out + whole * depth);
     return;
   }
-  for (std::int64_t w = 0; w < whole; w += W)
-    pack_transposed<W>(src + w * stride_w, stride_w, W, depth, out + w * depth);
-  if (rest > 0) pack_transposed<W>(src + whole * stride_w, stride_w, rest, depth, out + whole * depth);
+  for (std::int64_t w = 0; w < width; w += W)
+    pack_transposed<W>(src + w * stride_w, stride_w, width - w, depth, out + w * depth);
 }
 
 }  // namespace tandem::cpu::HWY_NAMESPACE

@@ -241,31 +241,49 @@ HWY_NOINLINE void update_down(far_tile_work<T> const& w, std::int64_t rows) {
   update_columns_of<T, N, P, ending::added>(w, rows);
 }
 
+// Rows of C from some columns of S, its vectors v.
+template <class D, int E, class T = hn::TFromD<D>>
+HWY_INLINE void write_rows(std::int64_t rows, first_lanes<D> const& there, T alpha, hn::Vec<D> (&v)[E], T beta,
+                           T* HWY_RESTRICT c, std::int64_t ldc) {
+  D const d;
+  auto const va = hn::Set(d, alpha), vb = hn::Set(d, beta);
+  HWY_UNROLL(8)
+  for (int e = 0; e < E; ++e) {
+    auto const scaled = hn::Mul(va, v[e]);
+    v[e] = beta != 0 && e < rows ? hn::MulAdd(va, v[e], hn::Mul(vb, there.load(c + e * ldc))) : scaled;
+  }
+  HWY_UNROLL(8)
+  for (int e = 0; e < E; ++e)
+    if (e < rows) there.store(v[e], c + e * ldc);
+}
+
 // C (rows x cols) = alpha S^T + beta C, where S (cols x rows) lies with `apart` elements between its rows, a multiple
-// of a vector's. All rows of a block are read before the first is written, as above.
+// of a vector's. All rows of a block are read before the first is written, as above. Whole vectors of C where those are
+// wider than square blocks.
 template <class T>
 HWY_NOINLINE void write_turned(std::int64_t rows, std::int64_t cols, T alpha, T const* HWY_RESTRICT sums,
                                std::int64_t apart, T beta, T* HWY_RESTRICT c, std::int64_t ldc) {
-  constexpr int E = transpose_edge<T>;
-  using D = edge_vector<T>;
-  D const d;
-  auto const va = hn::Set(d, alpha), vb = hn::Set(d, beta);
-  for (std::int64_t j = 0; j < cols; j += E) {
-    first_lanes<D> const there(static_cast<std::size_t>(cols - j < E ? cols - j : E));
+  constexpr int E = transpose_edge<T>, Q = 16 / sizeof(T), N = lanes<T>;
+  using whole = hn::ScalableTag<T>;
+  using square = edge_vector<T>;
+  std::int64_t j = 0;
+  for (; N > E && j + N <= cols; j += N) {
+    first_lanes<whole> const all(N);
+    for (std::int64_t i = 0; i < rows; i += Q) {
+      hn::Vec<whole> v[Q];
+      load_transposed<whole, Q>(sums + j * apart + i, apart, v);
+      write_rows<whole, Q>(rows - i, all, alpha, v, beta, c + i * ldc + j, ldc);
+    }
+  }
+  for (; j < cols; j += E) {
+    first_lanes<square> const there(static_cast<std::size_t>(cols - j < E ? cols - j : E));
     for (std::int64_t i = 0; i < rows; i += E) {
-      T* const to = c + i * ldc + j;
-      hn::Vec<D> v[E];
+      square const d;
+      hn::Vec<square> v[E];
       HWY_UNROLL(8)
       for (int e = 0; e < E; ++e) v[e] = j + e < cols ? hn::LoadU(d, sums + (j + e) * apart + i) : hn::Zero(d);
-      transpose<D, E>(v);
-      HWY_UNROLL(8)
-      for (int e = 0; e < E; ++e) {
-        auto const scaled = hn::Mul(va, v[e]);
-        v[e] = beta != 0 && i + e < rows ? hn::MulAdd(va, v[e], hn::Mul(vb, there.load(to + e * ldc))) : scaled;
-      }
-      HWY_UNROLL(8)
-      for (int e = 0; e < E; ++e)
-        if (i + e < rows) there.store(v[e], to + e * ldc);
+      transpose<square, E>(v);
+      write_rows<square, E>(rows - i, there, alpha, v, beta, c + i * ldc + j, ldc);
     }
   }
 }
