@@ -39,7 +39,7 @@ void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, sp
         kernel.pack_few(w.b, o.b_col, o.b_row, w.cols, terms, packed_b);
         w.b = packed_b, w.b_row = panel;
       }
-      functions[static_cast<std::size_t>(terms - 1)](w, rows.size());
+      functions[static_cast<std::size_t>(terms - 1)](w, rows.size(), w.asks_for_c);
     }
   }
 }

@@ -53,7 +53,7 @@ template <class T>
 void sum_in_streams(microkernel<T> const& kernel, operands<T> const& o, std::int64_t i, std::int64_t cols, T* sums,
                     std::int64_t apart) {
   constexpr std::int64_t most = microkernel<T>::most_terms;
-  far_tile_work<T> w;
+  tile_work<T> w;
   w.a_row = o.b_col, w.a_col = o.b_row;
   w.b_row = o.a_col;
   w.cols = cols;
@@ -61,7 +61,7 @@ void sum_in_streams(microkernel<T> const& kernel, operands<T> const& o, std::int
   for (std::int64_t p = 0; p < o.k; p += most) {
     w.a = o.b + p * o.b_row, w.b = o.a + p * o.a_col + i;
     w.beta = p == 0 ? T(0) : T(1);
-    kernel.update_along[static_cast<std::size_t>(std::min(most, o.k - p) - 1)](w, o.n);
+    kernel.update_along[static_cast<std::size_t>(std::min(most, o.k - p) - 1)](w, o.n, false);
   }
 }
 

@@ -233,7 +233,7 @@ std::int64_t multiply_rows(microkernel<T> const& kernel, operands<T> const& o, t
   w.cols = cols.size();
   auto p = terms.first;
   for (; p + terms_at_once <= terms.last; p += terms_at_once) {
-    update(w, rows.size());
+    update(w, rows.size(), t.b_ahead != 0);
     w.a += terms_at_once * o.a_col, w.b += terms_at_once * o.b_row;
     w.beta = 1;
   }
@@ -282,11 +282,11 @@ rows_later<T> packed_next(operands<T> const& o, tiling const& t, span_of rows, s
 }  // namespace
 
 template <class T>
-void multiply_in_wide_tiles(microkernel<T> const& kernel, tile_work<T> const& work, std::int64_t m) {
-  auto w = work;
-  row_tiles const widths(ceil_div(work.cols, kernel.lanes), kernel.widest_of(m));
-  for (std::int64_t i = 0, j = 0; j < work.cols; j += w.cols, w.b += w.cols, w.c += w.cols, ++i) {
-    w.cols = std::min(widths.size(i) * kernel.lanes, work.cols - j);
+void multiply_in_wide_tiles(microkernel<T> const& kernel, tile_work<T>& w, std::int64_t m) {
+  auto const n = w.cols;
+  row_tiles const widths(ceil_div(n, kernel.lanes), kernel.widest_of(m));
+  for (std::int64_t i = 0, j = 0; j < n; j += w.cols, w.b += w.cols, w.c += w.cols, ++i) {
+    w.cols = std::min(widths.size(i) * kernel.lanes, n - j);
     auto const wide = kernel.wide_tile(m, w.cols);
     (wide != nullptr ? wide : kernel.tile(source::in_place, kernel.width_of(w.cols), m))(w);
   }
@@ -327,8 +327,8 @@ void multiply_panels(microkernel<T> const& kernel, operands<T> const& o, tiling 
   if (t.streaming) hwy::FlushStream();
 }
 
-template void multiply_in_wide_tiles(microkernel<float> const&, tile_work<float> const&, std::int64_t);
-template void multiply_in_wide_tiles(microkernel<double> const&, tile_work<double> const&, std::int64_t);
+template void multiply_in_wide_tiles(microkernel<float> const&, tile_work<float>&, std::int64_t);
+template void multiply_in_wide_tiles(microkernel<double> const&, tile_work<double>&, std::int64_t);
 template std::int64_t packed_a_size<float>(tiling const&);
 template std::int64_t packed_a_size<double>(tiling const&);
 template std::int64_t packed_b_size(microkernel<float> const&, tiling const&);

@@ -106,9 +106,10 @@ std::int64_t padded(microkernel<T> const& kernel, std::int64_t n, std::int64_t c
   return n - rest + (rest == 0 ? 0 : kernel.elements(kernel.width_of(rest)));
 }
 
-/// The columns from w's operands on, of which w.cols are wanted, in tiles of all m rows, as wide as registers allow.
+/// The columns from w's operands on, of which w.cols are wanted, in tiles of all m rows, as wide as registers allow. w
+/// goes along with them: a copy would wait for the stores that have just made it.
 template <class T>
-void multiply_in_wide_tiles(microkernel<T> const& kernel, tile_work<T> const& w, std::int64_t m);
+void multiply_in_wide_tiles(microkernel<T> const& kernel, tile_work<T>& w, std::int64_t m);
 
 /// Elements of packed A and packed B that a thread needs, each a multiple of a cache line.
 template <class T>
@@ -121,8 +122,8 @@ template <class T>
 void multiply_panels(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, span_of rows, span_of cols,
                      span_of terms, T* packed_a, T* packed_b);
 
-extern template void multiply_in_wide_tiles(microkernel<float> const&, tile_work<float> const&, std::int64_t);
-extern template void multiply_in_wide_tiles(microkernel<double> const&, tile_work<double> const&, std::int64_t);
+extern template void multiply_in_wide_tiles(microkernel<float> const&, tile_work<float>&, std::int64_t);
+extern template void multiply_in_wide_tiles(microkernel<double> const&, tile_work<double>&, std::int64_t);
 extern template std::int64_t packed_a_size<float>(tiling const&);
 extern template std::int64_t packed_a_size<double>(tiling const&);
 extern template std::int64_t packed_b_size(microkernel<float> const&, tiling const&);

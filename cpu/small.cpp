@@ -369,7 +369,7 @@ template <class T>
 template <class T>
 [[gnu::noinline]] void multiply_few_terms_near(microkernel<T> const& kernel, tile_work<T> const& w, std::int64_t m) {
   auto const& functions = goes_down(kernel, m, w.cols, w.k) ? kernel.update_down : kernel.update_along;
-  functions[static_cast<std::size_t>(w.k - 1)]({w}, m);
+  functions[static_cast<std::size_t>(w.k - 1)](w, m, false);
 }
 
 /// A column of dot products.

@@ -503,6 +503,7 @@ HWY_INLINE void write_dots(hn::Vec<D> const (&of_element)[Q], T alpha, T beta, T
   hn::FixedTag<T, Q> const block;
   auto const sums = sums_of_lanes<D, Q>(D(), of_element);
   if (count == Q && apart == 1) return hn::StoreU(combined(block, sums, alpha, beta, c, Q), block, c);
+  if (has_masks && apart == 1) return store_lanes(block, combined(block, sums, alpha, beta, c, count), c, count);
   HWY_ALIGN T one_by_one[Q];
   hn::Store(sums, block, one_by_one);
   hn::CappedTag<T, 1> const one;
@@ -567,38 +568,35 @@ HWY_INLINE void write_dot_tile(hn::Vec<D> const (&acc)[R][J], T alpha, T beta, T
   }
 }
 
+// From here on a, b and c say what part of the work is meant: a copy of the work itself would wait for the stores that
+// have just made it.
 template <class T, int R, int J, bool asks>
-HWY_NOINLINE void dot_rows(dot_work<T> const& w, std::int64_t rows);
+HWY_NOINLINE void dot_rows(dot_work<T> const& w, T const* a, T const* b, T* c, std::int64_t rows);
 
 // The same for rows that may be fewer than R.
 template <class T, int R, int J, bool asks>
-HWY_INLINE void dot_some_rows(dot_work<T> const& w, std::int64_t rows) {
+HWY_INLINE void dot_some_rows(dot_work<T> const& w, T const* a, T const* b, T* c, std::int64_t rows) {
   if constexpr (R > 1)
-    if (rows < R) return dot_some_rows<T, (R == 8 ? 4 : R - 1), J, asks>(w, rows);
-  dot_rows<T, R, J, asks>(w, rows);
+    if (rows < R) return dot_some_rows<T, (R == 8 ? 4 : R - 1), J, asks>(w, a, b, c, rows);
+  dot_rows<T, R, J, asks>(w, a, b, c, rows);
 }
 
 // Rows that are less than two tiles of R: in two of about one height, since a low one would wait for its own sums.
 template <class T, int R, int J, bool asks>
-HWY_INLINE void dot_two_tiles(dot_work<T> const& w, std::int64_t rows) {
-  if (rows <= R || rows >= 2 * R) return dot_some_rows<T, R, J, asks>(w, rows);
+HWY_INLINE void dot_two_tiles(dot_work<T> const& w, T const* a, T const* b, T* c, std::int64_t rows) {
+  if (rows <= R || rows >= 2 * R) return dot_some_rows<T, R, J, asks>(w, a, b, c, rows);
   std::int64_t const first = (rows + 1) / 2;
-  dot_some_rows<T, R, J, asks>(w, first);
-  auto second = w;
-  second.a += first * w.a_row, second.c += first * w.c_row;
-  dot_some_rows<T, R, J, asks>(second, rows - first);
+  dot_some_rows<T, R, J, asks>(w, a, b, c, first);
+  dot_some_rows<T, R, J, asks>(w, a + first * w.a_row, b, c + first * w.c_row, rows - first);
 }
 
 // C in tiles of R x J dot products of rows of A and columns of B, each of which lies together. Of a few columns some
 // vectors of each row are read together, which the hardware follows by itself.
 template <class T, int R, int J, bool asks>
-HWY_NOINLINE void dot_rows(dot_work<T> const& w, std::int64_t rows) {
+HWY_NOINLINE void dot_rows(dot_work<T> const& w, T const* a, T const* b, T* c, std::int64_t rows) {
   using D = hn::ScalableTag<T>;
   D const d;
   constexpr int N = lanes<T>, together = asks ? 1 : J == 1 ? 4 : J == 2 ? 2 : 1;
-  T const* HWY_RESTRICT a = w.a;
-  T const* HWY_RESTRICT const b = w.b;
-  T* c = w.c;
   T const alpha = w.alpha, beta = w.beta;
   std::int64_t const k = w.k, a_row = w.a_row, a_ahead = w.a_ahead, b_col = w.b_col, c_row = w.c_row, c_col = w.c_col;
   first_lanes<D> const rest(static_cast<std::size_t>(k % N));
@@ -621,10 +619,7 @@ HWY_NOINLINE void dot_rows(dot_work<T> const& w, std::int64_t rows) {
     write_dot_tile<T, R, J>(acc, alpha, beta, c, c_row, c_col);
   }
   if constexpr (R > 1) {
-    if (rows == 0) return;
-    auto left = w;
-    left.a = a, left.c = c;
-    dot_some_rows<T, (R == 8 ? 4 : R - 1), J, asks>(left, rows);
+    if (rows > 0) dot_some_rows<T, (R == 8 ? 4 : R - 1), J, asks>(w, a, b, c, rows);
   }
 }
 
@@ -671,26 +666,23 @@ HWY_NOINLINE void few_dots(dot_work<T> const& w) {
 
 // All columns of B, J or fewer at a time.
 template <class T, int R, int J, bool asks>
-HWY_INLINE void dot_columns(dot_work<T>& w, std::int64_t rows, std::int64_t cols) {
-  for (; cols >= J; cols -= J, w.b += J * w.b_col, w.c += J * w.c_col) dot_two_tiles<T, R, J, asks>(w, rows);
+HWY_INLINE void dot_columns(dot_work<T> const& w, T const* a, T const* b, T* c, std::int64_t rows, std::int64_t cols) {
+  for (; cols >= J; cols -= J, b += J * w.b_col, c += J * w.c_col) dot_two_tiles<T, R, J, asks>(w, a, b, c, rows);
   if constexpr (J > 1)
-    if (cols > 0) dot_columns<T, R, J - 1, asks>(w, rows, cols);
+    if (cols > 0) dot_columns<T, R, J - 1, asks>(w, a, b, c, rows, cols);
 }
 
 // A passes once: where there are more columns than a tile has, as many rows of it at a time as stay in L1.
 template <class T, int R, int J, bool asks>
-void dot_blocks(dot_work<T> const& work, std::int64_t rows, std::int64_t cols) {
+void dot_blocks(dot_work<T> const& w, std::int64_t rows, std::int64_t cols) {
   constexpr std::int64_t of_l1 = (16 << 10) / sizeof(T);
   std::int64_t step = rows;
   if (cols > J) {
-    std::int64_t const fits = of_l1 / (work.k > 0 ? work.k : 1) / R * R;
+    std::int64_t const fits = of_l1 / (w.k > 0 ? w.k : 1) / R * R;
     step = fits < R ? R : fits;
   }
-  for (std::int64_t i = 0; i < rows; i += step) {
-    auto w = work;
-    w.a += i * w.a_row, w.c += i * w.c_row;
-    dot_columns<T, R, J, asks>(w, rows - i < step ? rows - i : step, cols);
-  }
+  for (std::int64_t i = 0; i < rows; i += step)
+    dot_columns<T, R, J, asks>(w, w.a + i * w.a_row, w.b, w.c + i * w.c_row, rows - i < step ? rows - i : step, cols);
 }
 
 // Long rows are read best by the largest tile; after short ones its fifth row would be added up by itself. From memory

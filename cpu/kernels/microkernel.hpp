@@ -65,8 +65,9 @@ enum class source { packed, in_place };
 template <class T>
 using tile_function = void (*)(tile_work<T> const&);
 
+/// `asks`: w is far_tile_work, for what that says.
 template <class T>
-using update_function = void (*)(far_tile_work<T> const& w, std::int64_t rows);
+using update_function = void (*)(tile_work<T> const& w, std::int64_t rows, bool asks);
 
 /// Copies a width x depth slice into panels of W elements a step of depth: out[panel][d][w], zeros behind the last of
 /// the width. Element (w, d) is src[w * stride_w + d * stride_d]; one of the strides is 1.

@@ -10,7 +10,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 enum class ending { plain, scaled, added };
 
 template <class T>
-HWY_INLINE ending ending_of(far_tile_work<T> const& w) {
+HWY_INLINE ending ending_of(tile_work<T> const& w) {
   return w.beta != 0 ? ending::added : w.alpha != 1 ? ending::scaled : ending::plain;
 }
 
@@ -43,23 +43,27 @@ HWY_INLINE void sum_rows(hn::Vec<D> const (&of_a)[R][P], LoadB const& load_b, hn
   }
 }
 
-// R rows of C, from end to end. `asks`: for the next rows of C or those of B that are b_ahead, or both.
+// R rows of C, from end to end, beside a's of A. `asks`: for the next rows of C or those of B that are b_ahead, or both,
+// as far_tile_work says.
 template <class T, int R, int P, ending E, bool asks>
-HWY_INLINE void update_rows(far_tile_work<T> const& w) {
+HWY_INLINE void update_rows(tile_work<T> const& w, T const* HWY_RESTRICT a, T* HWY_RESTRICT const c) {
   using D = hn::ScalableTag<T>;
   D const d;
   constexpr int N = lanes<T>;
   T const* HWY_RESTRICT const b = w.b;
-  T* HWY_RESTRICT const c = w.c;
   std::int64_t const n = w.cols, b_row = w.b_row, ldc = w.ldc;
-  bool const asks_for_c = asks && w.asks_for_c;
-  std::int64_t const b_ahead = asks ? w.b_ahead : 0;
+  bool asks_for_c = false;
+  std::int64_t b_ahead = 0;
+  if constexpr (asks) {
+    auto const& far = static_cast<far_tile_work<T> const&>(w);
+    asks_for_c = far.asks_for_c, b_ahead = far.b_ahead;
+  }
   auto const alpha = hn::Set(d, w.alpha), beta = hn::Set(d, w.beta);
   hn::Vec<D> of_a[R][P];
   HWY_UNROLL(8)
   for (int r = 0; r < R; ++r) {
     HWY_UNROLL(8)
-    for (int p = 0; p < P; ++p) of_a[r][p] = hn::Set(d, w.a[r * w.a_row + p * w.a_col]);
+    for (int p = 0; p < P; ++p) of_a[r][p] = hn::Set(d, a[r * w.a_row + p * w.a_col]);
   }
   std::int64_t j = 0;
   // Some vectors of a row go together, as the registers allow: their stores share lines, and of one row all are read
@@ -124,30 +128,29 @@ HWY_INLINE void update_rows(far_tile_work<T> const& w) {
 }
 
 template <class T, int R, int P, ending E, bool asks>
-HWY_INLINE void update_groups(far_tile_work<T>& w, std::int64_t rows) {
-  for (; rows >= R; rows -= R, w.a += R * w.a_row, w.c += R * w.ldc) update_rows<T, R, P, E, asks>(w);
+HWY_INLINE void update_groups(tile_work<T> const& w, T const* a, T* c, std::int64_t rows) {
+  for (; rows >= R; rows -= R, a += R * w.a_row, c += R * w.ldc) update_rows<T, R, P, E, asks>(w, a, c);
   if constexpr (R > 1)
-    if (rows > 0) update_groups<T, R == 3 ? 2 : R / 2, P, E, asks>(w, rows);
+    if (rows > 0) update_groups<T, R == 3 ? 2 : R / 2, P, E, asks>(w, a, c, rows);
 }
 
 // As many rows at a time as have their elements of A in registers. Where nothing is read of C, a stretch of each is
 // written, and few rows keep their stores together.
 template <class T, int P, bool asks>
-HWY_INLINE void update_all(far_tile_work<T> const& work, std::int64_t rows) {
+HWY_INLINE void update_all(tile_work<T> const& w, std::int64_t rows) {
   constexpr bool many_registers = has_mask_registers;  // 32
   constexpr int R = P <= 2 ? 8 : P <= 4 ? 4 : !many_registers ? 2 : P <= 6 ? 4 : 3;
   constexpr int written = !many_registers || P > 2 ? R : P == 1 ? 2 : 4;
-  auto w = work;
   auto const how = ending_of(w);
-  if (how == ending::plain) return update_groups<T, written, P, ending::plain, asks>(w, rows);
-  if (how == ending::scaled) return update_groups<T, written, P, ending::scaled, asks>(w, rows);
-  update_groups<T, R, P, ending::added, asks>(w, rows);
+  if (how == ending::plain) return update_groups<T, written, P, ending::plain, asks>(w, w.a, w.c, rows);
+  if (how == ending::scaled) return update_groups<T, written, P, ending::scaled, asks>(w, w.a, w.c, rows);
+  update_groups<T, R, P, ending::added, asks>(w, w.a, w.c, rows);
 }
 
 template <class T, int P>
-HWY_NOINLINE void update_along(far_tile_work<T> const& work, std::int64_t rows) {
-  if (work.asks_for_c || work.b_ahead != 0) return update_all<T, P, true>(work, rows);
-  update_all<T, P, false>(work, rows);
+HWY_NOINLINE void update_along(tile_work<T> const& w, std::int64_t rows, bool asks) {
+  if (asks) return update_all<T, P, true>(w, rows);
+  update_all<T, P, false>(w, rows);
 }
 
 // Of P terms, the vectors of a row of C beside which B's have room in registers.
@@ -161,7 +164,7 @@ constexpr int vectors_down = !has_mask_registers ? 2
 // computed before one is written. A masked store would hold up what is read soon after from its other lanes. B stays in
 // registers.
 template <class T, class D, int V, int P, ending E>
-HWY_INLINE void update_columns(far_tile_work<T> const& w, std::int64_t rows) {
+HWY_INLINE void update_columns(tile_work<T> const& w, std::int64_t rows) {
   D const d;
   T const* HWY_RESTRICT a = w.a;
   T* HWY_RESTRICT c = w.c;
@@ -193,7 +196,7 @@ HWY_INLINE void update_columns(far_tile_work<T> const& w, std::int64_t rows) {
 // Rows of C that are a part of a vector, by masks: half the work of two vectors that overlap, where C is not read,
 // whose next row's load would wait for the masked store.
 template <class T, class D, int P, ending E>
-HWY_INLINE void update_part_of_vector(far_tile_work<T> const& w, std::int64_t rows) {
+HWY_INLINE void update_part_of_vector(tile_work<T> const& w, std::int64_t rows) {
   D const d;
   T const* HWY_RESTRICT a = w.a;
   T* HWY_RESTRICT c = w.c;
@@ -213,7 +216,7 @@ HWY_INLINE void update_part_of_vector(far_tile_work<T> const& w, std::int64_t ro
 
 // By the largest vectors that a row of C fills, N elements or fewer, or of many rows the smallest that holds one.
 template <class T, int N, int P, ending E>
-HWY_INLINE void update_columns_of(far_tile_work<T> const& w, std::int64_t rows) {
+HWY_INLINE void update_columns_of(tile_work<T> const& w, std::int64_t rows) {
   constexpr int many_rows = 16;  // by which the first masked store has come to rest
   using D = hn::CappedTag<T, N>;
   if constexpr (N > 1) {
@@ -233,7 +236,7 @@ HWY_INLINE void update_columns_of(far_tile_work<T> const& w, std::int64_t rows) 
 
 // Some vectors of each row of C.
 template <class T, int P>
-HWY_NOINLINE void update_down(far_tile_work<T> const& w, std::int64_t rows) {
+HWY_NOINLINE void update_down(tile_work<T> const& w, std::int64_t rows, bool) {
   constexpr int N = lanes<T>;
   auto const how = ending_of(w);
   if (how == ending::plain) return update_columns_of<T, N, P, ending::plain>(w, rows);

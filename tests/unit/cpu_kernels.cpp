@@ -400,7 +400,7 @@ TEST_CASE("rows of C have the same bits where B is asked for ahead") {
           w.a = a.data(), w.a_row = k, w.a_col = 1;
           w.b = b.data(), w.b_row = n, w.b_ahead = b_ahead;
           w.c = c.data(), w.ldc = n, w.cols = n;
-          kernel.update_along.back()(w, rows);
+          kernel.update_along.back()(w, rows, b_ahead != 0);
           return c;
         };
         auto const asked = update(k * n);

@@ -213,13 +213,13 @@ TEST_CASE("down C's rows: every number of terms, and every width up to the vecto
               for (auto const& s : all_scalars) {
                 INFO("gap ", gap, ", alpha ", s.alpha, ", beta ", s.beta);
                 CHECK(c.errors({rows, cols, cols + gap, 1}, sums, s, [&](T* to) {
-                  tandem::cpu::far_tile_work<T> w;
+                  tandem::cpu::tile_work<T> w;
                   w.k = 100;  // is not read
                   w.a = a.data(), w.a_row = trans_a ? 1 : a.ld(), w.a_col = trans_a ? a.ld() : 1;
                   w.b = b.data(), w.b_row = b.ld();
                   w.alpha = static_cast<T>(s.alpha), w.beta = static_cast<T>(s.beta);
                   w.c = to, w.ldc = cols + gap, w.cols = cols;
-                  kernel.update_down[static_cast<std::size_t>(k - 1)](w, rows);
+                  kernel.update_down[static_cast<std::size_t>(k - 1)](w, rows, false);
                 }) == 0);
               }
           }
