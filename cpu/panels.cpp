@@ -284,12 +284,15 @@ rows_later<T> packed_next(operands<T> const& o, tiling const& t, span_of rows, s
 template <class T>
 void multiply_in_wide_tiles(microkernel<T> const& kernel, tile_work<T>& w, std::int64_t m) {
   auto const n = w.cols;
+  auto const* const b = w.b;
+  auto* const c = w.c;
   row_tiles const widths(ceil_div(n, kernel.lanes), kernel.widest_of(m));
   for (std::int64_t i = 0, j = 0; j < n; j += w.cols, w.b += w.cols, w.c += w.cols, ++i) {
     w.cols = std::min(widths.size(i) * kernel.lanes, n - j);
     auto const wide = kernel.wide_tile(m, w.cols);
     (wide != nullptr ? wide : kernel.tile(source::in_place, kernel.width_of(w.cols), m))(w);
   }
+  w.b = b, w.c = c, w.cols = n;
 }
 
 template <class T>

@@ -106,8 +106,8 @@ std::int64_t padded(microkernel<T> const& kernel, std::int64_t n, std::int64_t c
   return n - rest + (rest == 0 ? 0 : kernel.elements(kernel.width_of(rest)));
 }
 
-/// The columns from w's operands on, of which w.cols are wanted, in tiles of all m rows, as wide as registers allow. w
-/// goes along with them: a copy would wait for the stores that have just made it.
+/// The columns from w's operands on, of which w.cols are wanted, in tiles of all m rows, as wide as registers allow. On
+/// the way w is changed: a copy would wait for the stores that have just made it.
 template <class T>
 void multiply_in_wide_tiles(microkernel<T> const& kernel, tile_work<T>& w, std::int64_t m);
 

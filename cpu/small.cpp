@@ -245,7 +245,7 @@ bool are_dots_in_place(std::int64_t m, std::int64_t n, std::int64_t k) {
   return k >= least && std::min(m, n) * terms <= k;
 }
 
-constexpr std::int64_t many_products = 2000;  // dot products need some length before they are worth their beginning
+constexpr std::int64_t some_products = 500;  // dot products need some length before they are worth their beginning
 constexpr std::int64_t few_products = 1024, long_edge = 128;  // of so few the tiles, unless C's rows are long
 
 /// Of few terms, whether C is large enough for one loop over it to begin sooner than tiles end. Tiles take longer if B
@@ -305,7 +305,7 @@ template <class T>
 way way_of_several(microkernel<T> const& kernel, operands<T> const& o) {
   bool const is_worth = is_worth_a_loop(kernel, o.m, o.n, o.k, o.b_col != 1);
   if ((is_worth && suits_few_terms(kernel, o)) || (o.b_col == 1 && streams_rows(o))) return way::few_terms;
-  if (o.m * o.n * o.k >= many_products && suits_dots(kernel, o)) return way::dots;
+  if (o.m * o.n * o.k >= some_products && suits_dots(kernel, o)) return way::dots;
   return suits_narrow(kernel, o) ? way::narrow : way::tiles_and_columns;
 }
 
@@ -323,9 +323,9 @@ template <class T>
 template <class T>
 [[gnu::noinline]] way look_closely(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
                                    bool trans_a, bool trans_b, std::int64_t lda, std::int64_t b_row) {
-  constexpr std::int64_t terms_a_row = 5, few_rows_turned = 32, terms_turned = 16;
+  constexpr std::int64_t many_products = 2000, few_rows_turned = 32, terms_turned = 16;
   constexpr std::int64_t near = 4096, worth_turning = 800;  // elements that stay in L1; of A
-  constexpr std::int64_t long_of_columns = 128;
+  constexpr std::int64_t long_of_columns = 60;
   if (trans_b && m <= few_rows_turned && n <= kernel.turned_edge && k <= kernel.turned_edge) return way::turned_tile;
   bool const a_along_k = !trans_a || (m == 1 && lda == 1);
   if (n == 1 && b_row == 1 && a_along_k && k > few_of_a_row && !ends_soon_in_tile(m, k)) return way::column;
@@ -339,7 +339,9 @@ template <class T>
   auto const tiles = trans_b ? way::packed_tiles : way::tiles;
   bool const is_alone = !is_worth_threads(kernel, m, n, k);
   if (trans_b && a_along_k && are_dots_in_place(m, n, k)) return is_alone ? way::dots_near : way::open;
-  if (trans_b && k >= terms_a_row * std::min(m, n) && m * n * k >= many_products) return way::open;
+  // Of few, rows of a transposed A, which are turned first, have to be longer.
+  std::int64_t const terms_a_row = trans_a && m * n * k < many_products ? 10 : 5;
+  if (trans_b && k >= terms_a_row * std::min(m, n) && m * n * k >= some_products) return way::open;
   if (!trans_b && n * k <= near && is_worth_a_loop(kernel, m, n, k, false) &&
       are_few_terms(kernel, m, n, k, trans_a ? 1 : lda) && !copies_rows_of_b(kernel, m, n, k, b_row))
     return way::few_terms_near;
