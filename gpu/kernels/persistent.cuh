@@ -98,9 +98,10 @@ struct persistent_tiling : persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn
   }
   static bool takes_by_vectors(operand_place o) { return o.along_k ? vectors_along_k && o.whole_vectors : o.vectors; }
   /// Measured on an H200: multiply-adds in a microsecond; how many of them an element takes that is brought by itself,
-  /// or in a vector that is transposed.
+  /// or in a vector that is transposed, or of lines that end within a vector, so that tiles at their ends ask what is
+  /// there.
   static constexpr double rate = sizeof(T) == 4 ? 22.5e6 : 11e6, of_element = sizeof(T) == 4 ? 11 : 4;
-  static constexpr double of_transposed = 6;
+  static constexpr double of_transposed = 6, of_ragged = 10;
 
   static gpu::operand_copies copies(problem const& p) {
     auto const a = place_of_a<T>(p), b = place_of_b<T>(p);
@@ -110,7 +111,8 @@ struct persistent_tiling : persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn
       auto const cost = [&](bool copy, operand_place o) {
         bool const along_k = o.along_k && !copy;
         if (all_by_elements || (along_k && !takes_by_vectors(o))) return of_element;
-        return along_k ? of_transposed : 0.0;
+        if (along_k) return of_transposed;
+        return copy || o.whole_vectors ? 0.0 : of_ragged;
       };
       return element_costs{cost(copied.a, a), cost(copied.b, b)};
     });
