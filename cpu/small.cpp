@@ -454,6 +454,7 @@ class ways_met {
 
  private:
   static constexpr int bits = 8, of_way = 4;
+  static_assert(static_cast<int>(way::tiles_and_columns) < 1 << of_way);  // the last
   std::array<std::atomic<std::uint64_t>, 1 << bits> words_ = {};
 };
 
