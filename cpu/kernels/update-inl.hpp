@@ -43,8 +43,8 @@ HWY_INLINE void sum_rows(hn::Vec<D> const (&of_a)[R][P], LoadB const& load_b, hn
   }
 }
 
-// R rows of C, from end to end, beside a's of A. `asks`: for the next rows of C or those of B that are b_ahead, or both,
-// as far_tile_work says.
+// R rows of C, from end to end, beside those of A from a on. `asks`: for what far_tile_work says, the next rows of C or
+// those of B that are b_ahead, or both.
 template <class T, int R, int P, ending E, bool asks>
 HWY_INLINE void update_rows(tile_work<T> const& w, T const* HWY_RESTRICT a, T* HWY_RESTRICT const c) {
   using D = hn::ScalableTag<T>;
