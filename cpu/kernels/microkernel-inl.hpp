@@ -503,7 +503,6 @@ HWY_INLINE void write_dots(hn::Vec<D> const (&of_element)[Q], T alpha, T beta, T
   hn::FixedTag<T, Q> const block;
   auto const sums = sums_of_lanes<D, Q>(D(), of_element);
   if (count == Q && apart == 1) return hn::StoreU(combined(block, sums, alpha, beta, c, Q), block, c);
-  if (has_masks && apart == 1) return store_lanes(block, combined(block, sums, alpha, beta, c, count), c, count);
   HWY_ALIGN T one_by_one[Q];
   hn::Store(sums, block, one_by_one);
   hn::CappedTag<T, 1> const one;

@@ -147,8 +147,8 @@ HWY_INLINE void transpose_rows(T const* HWY_RESTRICT src, std::int64_t stride, s
 template <int W, class T>
 HWY_INLINE void pack_transposed(T const* HWY_RESTRICT src, std::int64_t stride_w, std::int64_t width,
                                 std::int64_t depth, T* HWY_RESTRICT out) {
-  constexpr int edge = transpose_edge<T>, line = 64 / sizeof(T), block = 16 / sizeof(T);
-  constexpr int group = W % lanes<T> == 0 && lanes < T >> edge ? lanes<T> : edge;
+  constexpr int edge = transpose_edge<T>, line = 64 / sizeof(T), block = 16 / sizeof(T), N = lanes<T>;
+  constexpr int group = W % N == 0 && N > edge ? N : edge;
   static_assert(W % edge == 0 && line % edge == 0);
   std::int64_t const later = width < 2 * W ? width : 2 * W;
   for (std::int64_t d0 = 0; d0 < depth; d0 += line) {
