@@ -1,6 +1,7 @@
 // The sizes of this processor's caches.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
@@ -18,6 +19,9 @@ inline bool has_large_l2(cache_sizes const& caches) { return caches.l2 > (1 << 2
 /// Those whose hardware goes on from row to row of a matrix in memory as fast as it comes, and which lose where rows
 /// are asked for as well: Intel's of late and AMD's since Zen 5, both with an L1 of 48 KiB. Zen 4, with 32, gains.
 inline bool follows_rows(cache_sizes const& caches) { return caches.l1 > (32 << 10) || has_large_l2(caches); }
+
+/// What one core may count on of an L3 that many share: Intel's of some hundred MiB is far from most of its cores.
+inline std::int64_t near_l3(cache_sizes const& caches) { return std::min<std::int64_t>(caches.l3, 32 << 20); }
 
 /// AMD's since Zen 5, by their caches: an L1 larger than before and an L2 as before.
 inline bool is_like_zen5(cache_sizes const& caches) { return caches.l1 > (32 << 10) && !has_large_l2(caches); }

@@ -49,6 +49,16 @@ void sum_in_tiles(microkernel<T> const& kernel, operands<T> const& o, std::int64
   }
 }
 
+/// Whether A comes from so far, in so many rows of its transpose, that streams are worth a pass over the sums for each
+/// few of them: from beyond L3, on Intel's processors, whose L3 is far, from beyond half of L2.
+template <class T>
+bool comes_from_far(operands<T> const& o) {
+  constexpr std::int64_t many_terms = 400;
+  auto const& caches = host_caches();
+  std::int64_t const near = has_large_l2(caches) ? caches.l2 / 2 : caches.l3 / 4 * 3;
+  return o.k >= many_terms && o.m * o.k * static_cast<std::int64_t>(sizeof(T)) > near;
+}
+
 template <class T>
 void sum_in_streams(microkernel<T> const& kernel, operands<T> const& o, std::int64_t i, std::int64_t cols, T* sums,
                     std::int64_t apart) {
@@ -109,7 +119,7 @@ bool suits_narrow(microkernel<T> const& kernel, operands<T> const& o) {
   if (o.m < o.n) return false;
   // Of more work, tiles would copy A or come back to each of its rows for every few columns.
   std::int64_t const quarters = 4 * o.n, vector = kernel.lanes;
-  return quarters <= (stays_in_l2(o) ? 8 : 3) * vector;
+  return quarters <= (stays_in_l2(o) ? 8 : comes_from_far(o) ? 7 : 3) * vector;
 }
 
 template <class T>

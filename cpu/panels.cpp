@@ -142,7 +142,7 @@ struct block {
     w.cols = std::min(t.cols, tiled_cols() - j);
     int const width = kernel.width_of(w.cols);
     w.streaming = t.streaming && w.cols == kernel.elements(width);
-    w.asks_for_c = !w.streaming && (t.far_c || (t.pack_b && kb > long_sum));
+    w.asks_for_c = !w.streaming && (t.asks_for_c || (t.pack_b && kb > long_sum));
     w.c_ahead = t.asks_for_next_c ? next_c(i, height, j) : t.c_ahead;
     w.next_rows = 0, w.next_step = 0;
     if (t.pack_b) ask_ahead(w, i, height, j);

@@ -56,7 +56,7 @@ struct tiling {
   bool pack_b = false;       ///< else B is read where it lies, which it must not be if it is transposed
   bool b_stays = false;      ///< B, read where it lies, stays in L2: row of tiles by row of tiles, as if it were packed
   bool all_rows = false;     ///< a tile has all rows of C, and some columns, or all, of a B that is read where it lies
-  bool far_c = false;        ///< C lies beyond L2
+  bool asks_for_c = false;   ///< tiles ask for C, which lies beyond L2
   std::int64_t c_ahead = 0;  ///< columns from a tile to the one whose C is asked for while it works
   bool streaming = false;    ///< C goes past the caches
   /// Of operands read where they lie, the elements from those that a step of k reads to those which it asks for.

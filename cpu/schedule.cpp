@@ -25,6 +25,8 @@ constexpr double microsecond = 3500;
 
 constexpr std::int64_t page = 4096;  // bytes
 
+constexpr std::int64_t few_rows = 256;  // of A, beside which the packing of B takes a good part of the time
+
 /// Waking a team, which mostly still watches for work.
 double waking(int parts) { return parts == 1 ? 0 : (2 + 0.2 * parts) * microsecond; }
 
@@ -93,7 +95,7 @@ bool has_whole_lines(operands<T> const& o) {
 template <class T>
 bool is_soon_done(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr std::int64_t size = sizeof(T), few_tiles = 16;
-  return o.m <= few_tiles * kernel.mr && o.b_row == o.n && o.k * o.n * size <= caches.l3 / 4;
+  return o.m <= few_tiles * kernel.mr && o.b_row == o.n && o.k * o.n * size <= near_l3(caches) / 4;
 }
 
 /// Into how many places of one block each L2 is divided. Beside few rows of A the copying of B takes a good part of the
@@ -101,7 +103,7 @@ bool is_soon_done(cache_sizes const& caches, microkernel<T> const& kernel, opera
 template <class T>
 std::int64_t places_of_b(cache_sizes const& caches, operands<T> const& o) {
   if (!has_large_l2(caches)) return 2;
-  return o.m <= 256 ? 8 : o.m <= 512 ? 4 : 2;
+  return o.m <= few_rows ? 8 : o.m <= 2 * few_rows ? 4 : 2;
 }
 
 /// Blocks of A and B packed for tiles of rows x cols.
@@ -115,10 +117,12 @@ tiling tiled(cache_sizes const& caches, operands<T> const& o, std::int64_t rows,
   // A comes back from L3 for each.
   t.kc = split(o.k, std::clamp<std::int64_t>(caches.l2 / 256, 64, page) / size, 8);
   t.nc = split(o.n, caches.l2 / places_of_b(caches, o) / (size * t.kc), cols);
-  // Intel's processors lose by asking, and where tiles come back to rows of B that are far apart.
+  // Beside more than a few rows of A Intel's processors lose by asking, and where tiles come back to rows of B that are
+  // far apart.
   constexpr std::int64_t far_apart = 12 << 10;
-  t.asks_for_b = !has_large_l2(caches);
-  t.tiles_pack_b = !has_large_l2(caches) || o.b_row * size <= far_apart;
+  bool const gains = !has_large_l2(caches) || o.m <= few_rows;
+  t.asks_for_b = gains;
+  t.tiles_pack_b = gains || o.b_row * size <= far_apart;
   t.mc = split(o.m, std::min<std::int64_t>(caches.l3 / 8, 4 << 20) / (size * t.kc) + rows, rows);
   return t;
 }
@@ -172,17 +176,21 @@ tiling wide_tiles(microkernel<T> const& kernel, operands<T> const& o) {
 template <class T>
 tiling skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
+  constexpr std::int64_t long_row = 14 << 10;  // bytes
   tiling t;
   t.rows = kernel.mr, t.cols = kernel.nr;
   int const wide = o.m <= kernel.rows[4] ? 4 : 3, width = o.n <= 2 * kernel.lanes ? kernel.width_of(o.n) : wide;
   if (kernel.rows[static_cast<std::size_t>(width)] > 0)
     t.rows = kernel.rows[static_cast<std::size_t>(width)], t.cols = kernel.elements(width);
   // Rows of B that are a multiple of a page apart meet in few sets of L2. On processors with 2 MiB of it (Intel's) long
-  // stretches of them push each other out; with 1 MiB (AMD's) they are faster all the same.
+  // stretches of them push each other out; with 1 MiB (AMD's) they are faster all the same. And Intel's follow 32
+  // streams by themselves, one a page, and no more of long rows that lie in pages of their own.
   bool const meet = o.b_row * size % page == 0 && has_large_l2(caches);
+  bool const are_long = o.b_row * size > long_row && has_large_l2(caches);
   // Zen 5's hardware follows rows by itself: stretches may be longer, and are asked for half as far ahead.
   bool const zen5 = is_like_zen5(caches);
-  std::int64_t const stretch = meet ? 64 : zen5 ? 512 : 256, ahead = zen5 ? 256 : 512;  // rows of B; bytes
+  std::int64_t const stretch = are_long ? 32 : meet ? 64 : zen5 ? 512 : 256;  // rows of B
+  std::int64_t const ahead = are_long || zen5 ? 256 : 512;                     // bytes
   t.kc = std::min<std::int64_t>(o.k, streams_rows(o) ? kernel.most_terms : stretch);
   t.mc = o.m, t.nc = o.n;
   t.b_ahead = streams_rows(o) ? ahead_of_rows(caches, kernel, o) : o.k * o.n * size > caches.l2 / 2 ? ahead / size : 0;
@@ -198,6 +206,14 @@ bool are_streams(cache_sizes const& caches, microkernel<T> const& kernel, operan
   bool const far = o.k * (o.m + o.n) * size > caches.l3 / 2;
   bool const copied = is_like_zen5(caches) && far && !whole_lines && o.n * size > short_row;
   return o.a_col != 1 && o.b_col == 1 && o.m > kernel.mr && o.k > many && !copied;
+}
+
+/// Whether sums are so short that tiles end often, on one of Intel's processors, which end a low one sooner: it writes
+/// to fewer rows of C at a time.
+template <class T>
+bool is_short_on_intel(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr std::int64_t short_sum = 96, high = 8;
+  return has_large_l2(caches) && o.k <= short_sum && kernel.rows[3] >= high;
 }
 
 template <class T>
@@ -217,7 +233,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
     t.pack_b = !t.b_stays;
     t.nc = o.n;
     // What B's next block brings with it from beyond L3, while this one is used, has a place in L2 as well.
-    std::int64_t const places = o.k * o.n * size > caches.l3 / 2 ? 4 : 2;
+    std::int64_t const places = o.k * o.n * size > near_l3(caches) / 2 ? 4 : 2;
     std::int64_t const of_b = caches.l2 / places / (size * padded(kernel, o.n, t.cols));
     bool const is_small = o.m * o.n * size <= most_sums / 16;
     t.kc = split(o.k, is_small ? std::min(of_b, page / size) : of_b, 8);
@@ -239,7 +255,8 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
     return t;
   }
   if (!transposed_b && !near && is_rather_skinny(caches, kernel, o)) return skinny(caches, kernel, o);
-  t = packed_tiling(caches, kernel, o);
+  t = is_short_on_intel(caches, kernel, o) ? tiled(caches, o, kernel.rows[3], 3 * kernel.lanes)
+                                           : packed_tiling(caches, kernel, o);
   t.pack_a = o.a_col == 1 ? !lies_well(caches, o, t) : !near && !columns_lie_well(caches, o, t);
   constexpr std::int64_t enough_columns = 2048;  // for a copy of A to be forgotten
   if (auto const low = tiled(caches, o, kernel.rows[widest], kernel.widest * kernel.lanes);
@@ -264,18 +281,19 @@ template <class T>
 tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   auto t = cut(caches, kernel, o);
   constexpr std::int64_t size = sizeof(T), few = 24, short_sum = 256;
-  bool const transposed_b = o.b_col != 1;
-  t.far_c = o.m * o.n * size > caches.l2;
+  bool const transposed_b = o.b_col != 1, is_beyond_l2 = o.m * o.n * size > caches.l2;
+  // Intel's processors fetch C's rows ahead by themselves, and lose where it is asked for, unless a tile has whole rows.
+  t.asks_for_c = is_beyond_l2 && (!has_large_l2(caches) || o.n <= t.cols);
   // Along A's rows. A vector of few elements loses less.
   if (o.a_col == 1) t.dot_cols = columns_left(kernel, o.m, o.n, o.k, std::min<std::int64_t>(2, kernel.lanes / 4));
   t.streaming = streams(caches, o, t);
-  t.asks_for_next_c = t.far_c && o.k <= short_sum;
-  if (t.far_c && !t.streaming && o.k <= few && kernel.rows[4] > 0 && o.m > 2 * kernel.mr && o.n > 4 * kernel.nr &&
+  t.asks_for_next_c = t.asks_for_c && o.k <= short_sum;
+  if (is_beyond_l2 && !t.streaming && o.k <= few && kernel.rows[4] > 0 && o.m > 2 * kernel.mr && o.n > 4 * kernel.nr &&
       o.k * o.n * size <= caches.l2 / 2) {
     // C takes longer than the sums. Of wide tiles it has fewer rows at a time, each longer, and the hardware looks
     // ahead; from beyond L3 not far enough: there the C of the second tile from here is asked for.
     t.rows = kernel.rows[4], t.cols = 4 * kernel.lanes;
-    t.far_c = o.m * o.n * size > caches.l3 / 4 * 3, t.c_ahead = 8 * kernel.lanes;
+    t.asks_for_c = o.m * o.n * size > caches.l3 / 4 * 3, t.c_ahead = 8 * kernel.lanes;
     t.asks_for_next_c = false;
     t.pack_b = transposed_b, t.b_stays = !transposed_b, t.nc = o.n;
   }

@@ -80,8 +80,7 @@ template <class T>
 /// Rows of a tile whose sums are enough to keep the arithmetic busy: more of them would only begin and end later.
 template <class T>
 std::int64_t enough_rows(microkernel<T> const& kernel, int width) {
-  constexpr int sums = 20;
-  return std::min(kernel.rows[static_cast<std::size_t>(width)], sums / std::max(width, 1));
+  return std::min(kernel.rows[static_cast<std::size_t>(width)], kernel.enough_sums / std::max(width, 1));
 }
 
 /// One or two, along A's rows or, of a transposed A, its columns.

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "cpu/caches.hpp"
 #include "cpu/kernels/microkernel.hpp"
 #include "cpu/kernels/targets.hpp"
 
@@ -34,6 +35,7 @@ instruction_set const& avx512() {
                                  .axpy_f32 = target::axpy<float>,
                                  .axpy_f64 = target::axpy<double>};
     of_avx512.f32.half_costs_half = of_avx512.f64.half_costs_half = computes_in_halves();
+    if (has_large_l2(host_caches())) of_avx512.f32.enough_sums = of_avx512.f64.enough_sums = 24;  // measured
     return of_avx512;
   }();
   return set;

@@ -91,6 +91,7 @@ struct microkernel {
   int widest = 0;                     ///< vectors of the widest tile with sums enough to keep the arithmetic busy
   std::array<int, widths> rows = {};  ///< the most rows of a tile, by its width; 0: there is none
   bool half_costs_half = false;       ///< half a vector takes half the time of one
+  int enough_sums = 20;               ///< vectors of sums of a tile of a small product: more would only end later
   using near_and_far = std::array<tile_function<T>, 2>;                               // the second asks for what is far
   std::array<std::array<std::array<near_and_far, most_rows>, widths>, 2> tiles = {};  // (source, width, rows - 1)
   /// By width and rows - 1: tiles on B where it lies, of `most_deep` rows times vectors and fewer, which would wait for

@@ -184,8 +184,8 @@ TEST_CASE("a skinny C takes short stretches of B where its rows would push each 
     auto const depth = [&](cache_sizes const& caches, std::int64_t n) {
       return tandem::cpu::choose_tiling(caches, set->f32, product<float>(set->f32.mr, n, 4096)).kc;
     };
-    CHECK(depth(large, 4096) == 64);
-    CHECK(depth(large, 4000) == 256);
+    CHECK(depth(large, 1024) == 64);
+    CHECK(depth(large, 1000) == 256);
     CHECK(depth(small, 4096) == 256);
   }
 }
@@ -238,7 +238,7 @@ TEST_CASE("of a B in memory the next rows are asked for while these are read, if
     auto const skinny = [&](cache_sizes const& caches) {
       return tandem::cpu::choose_tiling(caches, kernel, product<T>(3, 4000, 4000));
     };
-    CHECK(skinny(large).b_ahead == 512 / size);
+    CHECK(skinny(large).b_ahead == 256 / size);  // of long rows, 32 at a time
     CHECK(skinny(small).b_ahead == 512 / size);
     CHECK(skinny(zen5).b_ahead == 256 / size);
     CHECK(skinny(zen5).kc == 512);
@@ -334,8 +334,23 @@ TEST_CASE("a B that meets few rows of A is read where it lies, if it lies togeth
   }
 }
 
+TEST_CASE("of an L3 of some hundred MiB a core counts on 32") {
+  for (auto const* set : tandem::cpu::instruction_sets()) {
+    auto const& kernel = set->f32;
+    auto const columns = std::min<std::int64_t>(4 * kernel.nr, 64);
+    auto const copies = [&](std::int64_t bytes_of_b) {
+      return tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20}, kernel,
+                                        product<float>(3 * kernel.mr, columns, bytes_of_b / columns / 4))
+          .pack_b;
+    };
+    CHECK_FALSE(copies(8 << 20));
+    CHECK(copies(9 << 20));
+  }
+}
+
 TEST_CASE("a large C of a few terms is computed in wide tiles, unless it goes past the caches") {
-  cache_sizes const caches{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
+  cache_sizes const caches{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20},
+      amd{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 256 << 20};
   for (auto const* set : tandem::cpu::instruction_sets()) {
     INFO(set->technique);
     auto const& kernel = set->f32;
@@ -345,8 +360,8 @@ TEST_CASE("a large C of a few terms is computed in wide tiles, unless it goes pa
     auto const wide = kernel.rows[4] > 0 ? 4 * kernel.lanes : kernel.nr;
     CHECK(cols(caches, 4096, 16) == wide);
     CHECK(cols(caches, 4096, 100) == kernel.nr);
-    CHECK(cols(caches, 40, 16) == kernel.nr);  // C stays in L2
-    CHECK(cols({.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 32 << 20}, 4096, 16) == kernel.nr);
+    CHECK(cols(amd, 40, 16) == kernel.nr);  // C stays in L2
+    CHECK(cols({.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20}, 4096, 16) == kernel.nr);
     if (kernel.rows[4] == 0) continue;
     // From beyond L3 it is asked for ahead of time.
     auto const far = [&](std::int64_t l3) {
@@ -354,11 +369,56 @@ TEST_CASE("a large C of a few terms is computed in wide tiles, unless it goes pa
       o.beta = 1;
       auto const t = tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = 2 << 20, .l3 = l3}, kernel, o);
       CHECK(t.c_ahead == 2 * t.cols);
-      return t.far_c;
+      return t.asks_for_c;
     };
     CHECK(far(64 << 20));
     CHECK(!far(128 << 20));
   }
+}
+
+TEST_CASE("short sums are made in tiles of three vectors on Intel's processors, where 32 registers allow") {
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    auto const tile = [&](std::int64_t l2, std::int64_t k) {
+      auto const t = tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = l2, .l3 = 256 << 20}, kernel,
+                                                product<T>(1000, 1000, k));
+      return std::pair(t.rows, t.cols);
+    };
+    std::pair const most(kernel.mr, kernel.nr), low(std::int64_t{kernel.rows[3]}, std::int64_t{3 * kernel.lanes});
+    bool const has_low = kernel.rows[3] >= 8;
+    CHECK(tile(2 << 20, 96) == (has_low ? low : most));
+    CHECK(tile(2 << 20, 97) == most);
+    CHECK(tile(1 << 20, 96) == most);
+  });
+}
+
+TEST_CASE("a C beyond L2 is asked for; on Intel's processors only if a tile has its whole rows") {
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    auto const asks = [&](std::int64_t l2, std::int64_t m, std::int64_t n) {
+      return tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = l2, .l3 = 256 << 20}, kernel, product<T>(m, n, 100))
+          .asks_for_c;
+    };
+    std::int64_t const many = 2000000 / kernel.nr;  // C has 8 or 16 MB
+    CHECK(asks(1 << 20, many, kernel.nr));
+    CHECK(asks(2 << 20, many, kernel.nr));
+    CHECK(asks(1 << 20, many, kernel.nr + 1));
+    CHECK_FALSE(asks(2 << 20, many, kernel.nr + 1));
+    CHECK_FALSE(asks(1 << 20, 100, kernel.nr));
+  });
+}
+
+TEST_CASE("beside few rows of A, rows of B of more than 14 KiB are taken 32 at a time on Intel's processors") {
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    auto const terms = [&](std::int64_t l2, std::int64_t n) {
+      return tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = l2, .l3 = 256 << 20}, kernel,
+                                        product<T>(kernel.mr, n, 5000))
+          .kc;
+    };
+    constexpr std::int64_t elements = (14 << 10) / sizeof(T);
+    CHECK(terms(2 << 20, elements + 1) == 32);
+    CHECK(terms(2 << 20, elements - 1) == 256);
+    CHECK(terms(1 << 20, elements + 1) == 512);
+    CHECK(terms(2 << 20, 8192 / sizeof(T)) == 64);  // a multiple of a page
+  });
 }
 
 TEST_CASE("one or two columns behind the last whole vector are dot products, where A lies along k") {
@@ -379,7 +439,7 @@ TEST_CASE("one or two columns behind the last whole vector are dot products, whe
   });
 }
 
-TEST_CASE("with a large L2 the next block of B has a place there beside few rows of A, and is not asked for") {
+TEST_CASE("with a large L2 the next block of B has a place there beside few rows of A, and is asked for beside fewer") {
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
     auto const tiling = [&](std::int64_t m, std::int64_t l2) {
       return tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = l2, .l3 = 256 << 20}, kernel, product<T>(m, 8000, 999));
@@ -391,9 +451,11 @@ TEST_CASE("with a large L2 the next block of B has a place there beside few rows
       CHECK(t.kc * t.nc * size <= large / (m <= 256 ? 8 : 4));
     }
     CHECK(tiling(513, large).nc > tiling(512, large).nc);
-    CHECK_FALSE(tiling(512, large).asks_for_b);
+    CHECK_FALSE(tiling(257, large).asks_for_b);
+    CHECK(tiling(256, large).asks_for_b);
     CHECK(tiling(512, 1 << 20).asks_for_b);
-    CHECK_FALSE(tiling(512, large).tiles_pack_b);  // their rows are too far apart there
+    CHECK_FALSE(tiling(257, large).tiles_pack_b);  // their rows are too far apart there
+    CHECK(tiling(256, large).tiles_pack_b);
     CHECK(tiling(512, 1 << 20).tiles_pack_b);
   });
 }
@@ -624,7 +686,7 @@ TEST_CASE("up to eight terms are one loop over C within half of L3, or over a fe
 }
 
 TEST_CASE("a C beyond L2 is asked for a tile early where sums are short") {
-  cache_sizes const caches{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
+  cache_sizes const caches{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 256 << 20};
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
     auto const early = [&](std::int64_t n, std::int64_t k) {
       return tandem::cpu::choose_tiling(caches, kernel, product<T>(1000, n, k)).asks_for_next_c;
