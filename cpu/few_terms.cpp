@@ -26,20 +26,25 @@ void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, sp
   w.a_row = o.a_row, w.a_col = o.a_col;
   w.alpha = o.alpha;
   w.ldc = o.ldc;
-  w.asks_for_c = o.beta != 0 && o.m * o.n * size > host_caches().l3 / 4;
+  bool const across_lines = asks_for_rows_of_c(kernel, o.m, o.n, o.k, o.ldc);
+  w.asks_for_c = across_lines || (o.beta != 0 && o.m * o.n * size > host_caches().l3 / 4);
+  // Of long rows, one by one, one after the other is written, not a vector of each in turns.
+  constexpr std::int64_t long_row = 1024;
+  std::int64_t const at_once = across_lines && o.n >= long_row ? 1 : rows.size();
   for (std::int64_t j = cols.first; j < cols.last; j += step) {
     w.cols = std::min(step, cols.last - j);
-    w.c = o.c + rows.first * o.ldc + j;
     for (std::int64_t p = 0; p < o.k; p += most) {
       std::int64_t const terms = std::min(most, o.k - p);
       w.beta = p == 0 ? o.beta : T(1);
-      w.a = o.a + rows.first * o.a_row + p * o.a_col;
       w.b = o.b + p * o.b_row + j * o.b_col, w.b_row = o.b_row;
       if (packs) {
         kernel.pack_few(w.b, o.b_col, o.b_row, w.cols, terms, packed_b);
         w.b = packed_b, w.b_row = panel;
       }
-      functions[static_cast<std::size_t>(terms - 1)](w, rows.size(), w.asks_for_c);
+      for (std::int64_t i = rows.first; i < rows.last; i += at_once) {
+        w.a = o.a + i * o.a_row + p * o.a_col, w.c = o.c + i * o.ldc + j;
+        functions[static_cast<std::size_t>(terms - 1)](w, std::min(at_once, rows.last - i), w.asks_for_c);
+      }
     }
   }
 }

@@ -44,6 +44,17 @@ bool copies_rows_of_b(microkernel<T> const& kernel, std::int64_t m, std::int64_t
   return (apart + line) % page <= 2 * line;
 }
 
+/// Whether rows of C are asked for before they are written: on Intel's processors, whose stores wait for what is not in
+/// L1, where vectors lie across lines. `c_row` from a row of C to the next. One or two terms write stretches instead.
+template <class T>
+bool asks_for_rows_of_c(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
+                        std::int64_t c_row) {
+  constexpr std::int64_t size = sizeof(T), line = 64, few = 2;
+  auto const& caches = host_caches();
+  return has_large_l2(caches) && c_row * size % line != 0 && m * n * size > caches.l1 && k > few &&
+         !goes_down(kernel, m, n, k);
+}
+
 /// Whether there are so few terms, and C does not go past the caches.
 template <class T>
 bool suits_few_terms(microkernel<T> const& kernel, operands<T> const& o);

@@ -212,7 +212,7 @@ bool are_streams(cache_sizes const& caches, microkernel<T> const& kernel, operan
 /// to fewer rows of C at a time.
 template <class T>
 bool is_short_on_intel(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
-  constexpr std::int64_t short_sum = 96, high = 8;
+  constexpr std::int64_t short_sum = 128, high = 8;
   return has_large_l2(caches) && o.k <= short_sum && kernel.rows[3] >= high;
 }
 
@@ -307,6 +307,10 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
   std::int64_t const most_terms = most_sums / (o.m * o.n * static_cast<std::int64_t>(sizeof(T)));
   // What a part reads comes mostly beside the arithmetic: as if a step brought 40 bytes.
   constexpr double of_element = sizeof(T) / 40.0;
+  // Rows of a B that passes as it lies are read in as many pieces as there are threads beside each other. Of those up
+  // to a page long one of a KiB takes as long to begin as to read; longer ones are followed by the hardware.
+  constexpr double begins = 1024 / sizeof(T), short_piece = page / sizeof(T);
+  bool const passes = !t.pack_b && !t.b_stays && !t.all_rows;
   grid best;
   double best_cost = (steps(o.m, halves / 2, t) + of_element * as_double(o.m + o.n)) * k;
   if (best_cost < 2 * waking(2)) return best;
@@ -315,7 +319,9 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
     auto const panels = ceil_div(o.k, t.kc);
     auto const rows = ceil_div(o.m, g.rows);
     double const terms = as_double(ceil_div(panels, g.terms) * t.kc);
-    double const read = (as_double(rows) + share * as_double(kernel.lanes)) * terms;  // elements of A and B
+    double const piece = share * as_double(kernel.lanes);
+    double const beginning = passes && g.cols > 1 && piece <= short_piece ? begins : 0;
+    double const read = (as_double(rows) + piece + beginning) * terms;  // elements of A and B
     double cost = steps(rows, share, t) * terms + of_element * read + waking(g.parts());
     // Sums apart are written once and read once.
     double const sums = reproducible ? as_double(panels) : g.terms;

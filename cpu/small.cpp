@@ -342,7 +342,8 @@ template <class T>
   std::int64_t const terms_a_row = trans_a && m * n * k < many_products ? 10 : 5;
   if (trans_b && k >= terms_a_row * std::min(m, n) && m * n * k >= some_products) return way::open;
   if (!trans_b && n * k <= near && is_worth_a_loop(kernel, m, n, k, false) &&
-      are_few_terms(kernel, m, n, k, trans_a ? 1 : lda) && !copies_rows_of_b(kernel, m, n, k, b_row))
+      are_few_terms(kernel, m, n, k, trans_a ? 1 : lda) && !copies_rows_of_b(kernel, m, n, k, b_row) &&
+      !asks_for_rows_of_c(kernel, m, n, k, n))
     return way::few_terms_near;
   if (m * n * k <= few_products && n <= long_edge) return tiles;
   bool const may_be_turned = trans_b && m >= kernel.lanes && k >= terms_turned;

@@ -359,7 +359,7 @@ TEST_CASE("a large C of a few terms is computed in wide tiles, unless it goes pa
     };
     auto const wide = kernel.rows[4] > 0 ? 4 * kernel.lanes : kernel.nr;
     CHECK(cols(caches, 4096, 16) == wide);
-    CHECK(cols(caches, 4096, 100) == kernel.nr);
+    CHECK(cols(caches, 4096, 200) == kernel.nr);
     CHECK(cols(amd, 40, 16) == kernel.nr);  // C stays in L2
     CHECK(cols({.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20}, 4096, 16) == kernel.nr);
     if (kernel.rows[4] == 0) continue;
@@ -385,9 +385,9 @@ TEST_CASE("short sums are made in tiles of three vectors on Intel's processors, 
     };
     std::pair const most(kernel.mr, kernel.nr), low(std::int64_t{kernel.rows[3]}, std::int64_t{3 * kernel.lanes});
     bool const has_low = kernel.rows[3] >= 8;
-    CHECK(tile(2 << 20, 96) == (has_low ? low : most));
-    CHECK(tile(2 << 20, 97) == most);
-    CHECK(tile(1 << 20, 96) == most);
+    CHECK(tile(2 << 20, 128) == (has_low ? low : most));
+    CHECK(tile(2 << 20, 129) == most);
+    CHECK(tile(1 << 20, 128) == most);
   });
 }
 
@@ -509,6 +509,18 @@ TEST_CASE("threads share k alone where C's rows are whole, in panels of B that a
     CHECK(g.rows * g.cols == 1);
     CHECK(g.terms == 2);
   });
+}
+
+TEST_CASE("many threads share k rather than short pieces of the rows of a B that passes as it lies") {
+  auto const* set = tandem::cpu::instruction_sets()[0];
+  auto const grid = [&](std::int64_t n, std::int64_t k, int threads) {
+    auto const o = product<float>(7, n, k);
+    auto const t = tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20}, set->f32, o);
+    return tandem::cpu::choose_grid(set->f32, o, t, threads, true);
+  };
+  CHECK(grid(1023, 4097, 16).cols < 16);
+  CHECK(grid(1023, 4097, 16).terms > 1);
+  CHECK(grid(100000, 300, 2).cols == 2);  // pieces of long rows
 }
 
 /// A modest machine's and a Zen 5's: limits that follow the caches are tried with both.
