@@ -310,7 +310,7 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
   // Rows of a B that passes as it lies are read in as many pieces as there are threads beside each other. Of those up
   // to a page long one of a KiB takes as long to begin as to read; longer ones are followed by the hardware.
   constexpr double begins = 1024 / sizeof(T), short_piece = page / sizeof(T);
-  bool const passes = !t.pack_b && !t.b_stays && !t.all_rows;
+  bool const passes = !t.pack_b && !t.b_stays && !t.all_rows && !streams_rows(o);
   grid best;
   double best_cost = (steps(o.m, halves / 2, t) + of_element * as_double(o.m + o.n)) * k;
   if (best_cost < 2 * waking(2)) return best;

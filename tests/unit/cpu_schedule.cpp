@@ -513,14 +513,15 @@ TEST_CASE("threads share k alone where C's rows are whole, in panels of B that a
 
 TEST_CASE("many threads share k rather than short pieces of the rows of a B that passes as it lies") {
   auto const* set = tandem::cpu::instruction_sets()[0];
-  auto const grid = [&](std::int64_t n, std::int64_t k, int threads) {
-    auto const o = product<float>(7, n, k);
+  auto const grid = [&](std::int64_t m, std::int64_t n, std::int64_t k, int threads) {
+    auto const o = product<float>(m, n, k);
     auto const t = tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20}, set->f32, o);
     return tandem::cpu::choose_grid(set->f32, o, t, threads, true);
   };
-  CHECK(grid(1023, 4097, 16).cols < 16);
-  CHECK(grid(1023, 4097, 16).terms > 1);
-  CHECK(grid(100000, 300, 2).cols == 2);  // pieces of long rows
+  CHECK(grid(7, 1023, 4097, 16).cols < 16);
+  CHECK(grid(7, 1023, 4097, 16).terms > 1);
+  CHECK(grid(7, 100000, 300, 2).cols == 2);   // pieces of long rows
+  CHECK(grid(1, 4096, 4096, 16).cols == 16);  // whose sums apart would be many
 }
 
 /// A modest machine's and a Zen 5's: limits that follow the caches are tried with both.
