@@ -190,7 +190,7 @@ tiling skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<
   // Zen 5's hardware follows rows by itself: stretches may be longer, and are asked for half as far ahead.
   bool const zen5 = is_like_zen5(caches);
   std::int64_t const stretch = are_long ? 32 : meet ? 64 : zen5 ? 512 : 256;  // rows of B
-  std::int64_t const ahead = are_long || zen5 ? 256 : 512;                     // bytes
+  std::int64_t const ahead = are_long || zen5 ? 256 : 512;                    // bytes
   t.kc = std::min<std::int64_t>(o.k, streams_rows(o) ? kernel.most_terms : stretch);
   t.mc = o.m, t.nc = o.n;
   t.b_ahead = streams_rows(o) ? ahead_of_rows(caches, kernel, o) : o.k * o.n * size > caches.l2 / 2 ? ahead / size : 0;
@@ -282,7 +282,8 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
   auto t = cut(caches, kernel, o);
   constexpr std::int64_t size = sizeof(T), few = 24, short_sum = 256;
   bool const transposed_b = o.b_col != 1, is_beyond_l2 = o.m * o.n * size > caches.l2;
-  // Intel's processors fetch C's rows ahead by themselves, and lose where it is asked for, unless a tile has whole rows.
+  // Intel's processors fetch C's rows ahead by themselves, and lose where it is asked for, unless a tile has whole
+  // rows.
   t.asks_for_c = is_beyond_l2 && (!has_large_l2(caches) || o.n <= t.cols);
   // Along A's rows. A vector of few elements loses less.
   if (o.a_col == 1) t.dot_cols = columns_left(kernel, o.m, o.n, o.k, std::min<std::int64_t>(2, kernel.lanes / 4));

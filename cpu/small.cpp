@@ -245,7 +245,8 @@ bool are_dots_in_place(std::int64_t m, std::int64_t n, std::int64_t k) {
 }
 
 constexpr std::int64_t some_products = 500;  // dot products need some length before they are worth their beginning
-constexpr std::int64_t few_products = 1024, long_edge = 128;  // of so few the tiles, unless C's rows are long
+constexpr std::int64_t few_products = 1024, long_edge = 128;     // of so few the tiles, unless C's rows are long
+constexpr std::int64_t turned_rows = 4, least_turned_terms = 4;  // of C's transpose
 
 /// Of few terms, whether C is large enough for one loop over it to begin sooner than tiles end. Tiles take longer if B
 /// is transposed, but then this loop has B turned as well.
@@ -266,6 +267,7 @@ enum class way {
   tiles,
   packed_tiles,
   turned_tile,
+  turned_tiles,
   few_terms_near,
   column,
   dots_near,
@@ -319,6 +321,13 @@ template <class T>
   multiply_tiles(kernel, p, columns_left(kernel, p));
 }
 
+/// Of few products of two transposed operands, whether C's transpose is there sooner, which has few rows, longer than a
+/// vector, for some terms.
+template <class T>
+bool suits_turned_tiles(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return n > 1 && n <= turned_rows && m > kernel.lanes && k >= least_turned_terms;
+}
+
 template <class T>
 [[gnu::noinline]] way look_closely(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
                                    bool trans_a, bool trans_b, std::int64_t lda, std::int64_t b_row) {
@@ -345,7 +354,8 @@ template <class T>
       are_few_terms(kernel, m, n, k, trans_a ? 1 : lda) && !copies_rows_of_b(kernel, m, n, k, b_row) &&
       !asks_for_rows_of_c(kernel, m, n, k, n))
     return way::few_terms_near;
-  if (m * n * k <= few_products && n <= long_edge) return tiles;
+  if (m * n * k <= few_products && n <= long_edge)
+    return trans_a && trans_b && suits_turned_tiles(kernel, m, n, k) ? way::turned_tiles : tiles;
   bool const may_be_turned = trans_b && m >= kernel.lanes && k >= terms_turned;
   bool const may_be_narrow = trans_a && (may_be_turned || (m >= n && n <= 2 * kernel.lanes));
   if (may_be_narrow || turned || streams_rows<T>(m, n)) return way::open;
@@ -365,6 +375,22 @@ template <class T>
   auto const several = way_of_several(kernel, operands<T>(p));
   if (several != way::tiles_and_columns || columns_left(kernel, p) > 0) return several;
   return packs ? way::packed_tiles : way::tiles;
+}
+
+/// C's transpose in tiles, where both operands are transposed: in the transposed product neither is.
+template <class T>
+[[gnu::noinline]] void multiply_turned_tiles(microkernel<T> const& kernel, tile_work<T> const& w, std::int64_t m,
+                                             std::int64_t n) {
+  constexpr std::int64_t most_lanes = 64 / sizeof(T);
+  alignas(64) T sums[few_products / least_turned_terms + turned_rows * most_lanes];  // (n, apart)
+  std::int64_t const apart = (m + kernel.lanes - 1) / kernel.lanes * kernel.lanes;
+  tile_work<T> t;
+  t.k = w.k;
+  t.a = w.b, t.a_row = w.b_row, t.a_col = 1;
+  t.b = w.a, t.b_row = w.a_col;
+  t.c = sums, t.ldc = apart;
+  multiply_tiles_in_place(kernel, t, n, m);
+  kernel.write_turned(m, n, w.alpha, sums, apart, w.beta, w.c, w.ldc);
 }
 
 /// A few terms beside a B that stays in L1.
@@ -408,6 +434,7 @@ template <class T>
   if (known == way::tiles) return multiply_tiles_in_place(kernel, w, m, n);
   if (known == way::packed_tiles) return multiply_tiles_packed(kernel, w, m, n);
   if (known == way::turned_tile) return kernel.turned_tile(w, m);
+  if (known == way::turned_tiles) return multiply_turned_tiles(kernel, w, m, n);
   if (known == way::few_terms_near) return multiply_few_terms_near(kernel, w, m);
   if (known == way::column) return multiply_column(kernel, w, m);
   if (known == way::dots_near) return multiply_dots_in_place(kernel, w, m);
@@ -622,9 +649,9 @@ prepared_gemm prepare_small(microkernel<T> const& kernel, problem const& given) 
   auto known = way_of(kernel, p, packs);
   if (known == way::open) known = way_of_several(kernel, operands<T>(p));
   if (is_of_tile_work(known))
-    return prepare_at_once<T, way::one_tile, way::tiles, way::packed_tiles, way::turned_tile, way::few_terms_near,
-                           way::column, way::dots_near, way::deep_tiles, way::wide_tile, way::wide_tiles>(
-        kernel, known, w, p, is_column);
+    return prepare_at_once<T, way::one_tile, way::tiles, way::packed_tiles, way::turned_tile, way::turned_tiles,
+                           way::few_terms_near, way::column, way::dots_near, way::deep_tiles, way::wide_tile,
+                           way::wide_tiles>(kernel, known, w, p, is_column);
   return prepare(prepared_several<T>{kernel, known, p}, is_column);
 }
 

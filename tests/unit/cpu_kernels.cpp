@@ -261,7 +261,7 @@ TEST_CASE("a few rows of long sums, whose steps of k are summed apart") {
 
 TEST_CASE("a few columns of few terms, for which a transposed B is turned in registers") {
   for_each_gemm([](tandem::kernel const& row) {
-    for (std::int64_t m : {1, 2, 5, 31, 33})
+    for (std::int64_t m : {1, 2, 5, 31, 33, 63})
       for (std::int64_t n = 1; n <= 9; ++n)
         for (std::int64_t k = 1; k <= 9; ++k)
           for (bool trans_a : {false, true})

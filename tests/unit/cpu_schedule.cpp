@@ -379,8 +379,8 @@ TEST_CASE("a large C of a few terms is computed in wide tiles, unless it goes pa
 TEST_CASE("short sums are made in tiles of three vectors on Intel's processors, where 32 registers allow") {
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
     auto const tile = [&](std::int64_t l2, std::int64_t k) {
-      auto const t = tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = l2, .l3 = 256 << 20}, kernel,
-                                                product<T>(1000, 1000, k));
+      auto const t =
+          tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = l2, .l3 = 256 << 20}, kernel, product<T>(1000, 1000, k));
       return std::pair(t.rows, t.cols);
     };
     std::pair const most(kernel.mr, kernel.nr), low(std::int64_t{kernel.rows[3]}, std::int64_t{3 * kernel.lanes});
