@@ -1,7 +1,7 @@
 // The CPU backend through the public interface, on both sides of each boundary between its ways through a product:
 // against plain loops, with C unread where beta is 0, and with the same bits on one thread and on two. Boundaries that
-// follow the caches have shapes for those of a modest machine (32K,512K,8M) and of a Zen 5 (48K,1M,32M); CTest runs
-// this with both.
+// follow the caches have shapes for those of a modest machine (32K,512K,8M), of a Zen 5 (48K,1M,32M) and, but for L3,
+// of an Intel server (48K,2M,8M); CTest runs this with all three.
 #include <doctest/doctest.h>
 #include <omp.h>
 
@@ -338,6 +338,22 @@ TEST_CASE("a narrow C beside a transposed A, in tiles as wide as its rows need")
   for (std::int64_t const n : {3, 12, 24}) check({1003, n, 61, true, false});
 }
 
+TEST_CASE("a narrow C beside a transposed A from beyond three quarters of L3, or half of a large L2") {
+  auto const in_type = []<class T>(T, std::int64_t lanes) {
+    constexpr std::int64_t size = sizeof(T);
+    for (std::int64_t const near : {1 * MiB, 6 * MiB, 24 * MiB})
+      for (std::int64_t const k : {399, 400}) {
+        std::int64_t const rows = near / size / k;
+        check<T>({rows + 1, 7 * lanes / 4, k, true, k == 400});
+        if (near > 6 * MiB) continue;
+        check<T>({rows, 7 * lanes / 4, k, true, k == 399});
+        check<T>({rows + 1, 7 * lanes / 4 + 1, k, true, k == 400});
+      }
+  };
+  in_type(float(), 16);
+  in_type(double(), 8);
+}
+
 TEST_CASE("a narrow C whose last thread has rows for less than half a vector, beside tiles as high as there are") {
   for (std::int64_t const m : {20, 24, 36})  // lines of 16 floats or 8 doubles are shared out
     for (std::int64_t const n : {14, 15, 16, 17, 30, 32})
@@ -361,6 +377,43 @@ TEST_CASE("few columns of B are laid along k for dot products") {
   for (std::int64_t const m : {4, 8, 20, 40})
     for (std::int64_t const n : {1, 2, 3, 4, 5, 6, 7, 8, 9})
       for (std::int64_t const k : {60, 513, 1000, 2049}) check({m, n, k, false, false, k % 2});
+}
+
+TEST_CASE("up to 1024 multiply-adds of two transposed operands, by C's transpose") {
+  for (product const& p : {product{63, 2, 7},
+                           {26, 2, 12},
+                           {17, 4, 4},
+                           {16, 4, 4},
+                           {64, 4, 4},
+                           {65, 4, 4},
+                           {17, 4, 3},
+                           {17, 5, 4},
+                           {128, 2, 4},
+                           {9, 2, 50},
+                           {9, 3, 38}})
+    check({p.m, p.n, p.k, true, true});
+}
+
+TEST_CASE("a few terms of a C beyond L1, in rows of whole lines and not, of 1024 elements and more") {
+  for (product const& p :
+       {product{306, 385, 3}, {300, 300, 8}, {203, 288, 2}, {26, 1023, 4}, {26, 1476, 4}, {9, 3000, 5}})
+    for (std::int64_t const gap : {0, 1})
+      for (bool const trans_b : {false, true}) check({p.m, p.n, p.k, gap == 1, trans_b, gap});
+}
+
+TEST_CASE("up to 128 terms of a C beyond L2") {
+  for (std::int64_t const k : {20, 128, 129}) check_orders({301, 1800, k});
+  for (std::int64_t const n : {30, 48, 49}) check({20011, n, 60});
+}
+
+TEST_CASE("beside few rows of A, rows of B of up to 14 KiB and more, and such as threads do not share") {
+  for (std::int64_t const m : {7, 15}) {
+    for (std::int64_t const more : {0, 1}) {
+      check<float>({m, 3584 + more, 333, false, false, 0});
+      check<double>({m, 1792 + more, 333, false, false, 0});
+    }
+    check({m, 1023, 2100});
+  }
 }
 
 TEST_CASE("few terms beside a C around L2, with B as it lies and transposed") {
