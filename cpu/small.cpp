@@ -383,7 +383,7 @@ template <class T>
                                              std::int64_t n) {
   constexpr std::int64_t most_lanes = 64 / sizeof(T);
   alignas(64) T sums[few_products / least_turned_terms + turned_rows * most_lanes];  // (n, apart)
-  std::int64_t const apart = (m + kernel.lanes - 1) / kernel.lanes * kernel.lanes;
+  std::int64_t const apart = quotient(m + kernel.lanes - 1, kernel.lanes) * kernel.lanes;
   tile_work<T> t;
   t.k = w.k;
   t.a = w.b, t.a_row = w.b_row, t.a_col = 1;
