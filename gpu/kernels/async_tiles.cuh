@@ -23,7 +23,7 @@ class async_tiles {
   // The threads stand in rows of `columns`, a line a row; those that are left over copy nothing.
   static constexpr int columns = piece < threads ? piece : threads, rows = threads / columns;
   static constexpr int in_line = piece / columns, in_piece = in_line * ((lines + rows - 1) / rows);
-  static constexpr int copies = pieces * in_piece;
+  static constexpr int copies = pieces * in_piece, on_line = pieces * in_line, passes = copies / on_line;
   static_assert(piece % columns == 0, "whole rows of threads copy a line");
   // A thread's first place in a tile: along a line, and which line.
   __device__ static int along() { return static_cast<int>(threadIdx.x) % columns * width; }
@@ -44,7 +44,8 @@ class async_tiles {
  public:
   using layout = Layout;
   static constexpr bool by_registers = false;
-  static constexpr bool fills = false;  ///< all tiles are whole, whatever lies outside the operand
+  static constexpr bool fills = false;           ///< all tiles are whole, whatever lies outside the operand
+  static constexpr bool is_single = width == 1;  ///< elements are copied one by one
 
   __device__ async_tiles(T const* operand, std::int64_t ld, std::int64_t extent)
       : operand_(operand), ld_(ld), extent_(extent), to_(target(along(), across())) {}
@@ -83,7 +84,43 @@ class async_tiles {
     advance(bk);
   }
 
-  /// The same of a tile of `steps` steps, with 0 for the others.
+  /// Where the thread's first element of a tile goes.
+  __device__ shared_address first_target(T* smem) const {
+    auto first = address_in_shared(smem + to_);
+    keep(first);
+    return first;
+  }
+
+  /// The same as copy() of a share of the thread's copies, the `part`-th of `parts`, which come in turn, if the tile is
+  /// `there`. The address of a line follows from that of the line before it: each by itself, they would take registers.
+  template <bool whole, int parts>
+  __device__ __forceinline__ void copy_share(shared_address first, int part, bool there) {
+    static_assert(Layout::period == 1, "the same distances in all threads");
+#pragma unroll
+    for (int i = 0; i < copies; ++i) {
+      if (i * parts / copies != part) continue;
+      int const pass = i / on_line, in_pass = i % on_line;
+      int const so_far = in_pass / in_line * piece + in_pass % in_line * columns * width, lines_so_far = pass * rows;
+      if (there && has(in_pass / in_line * in_piece + pass * in_line + in_pass % in_line)) {
+        auto const to_i = first + target(so_far, lines_so_far) * static_cast<int>(sizeof(T));
+        int const inside = contiguous_in_k ? (inside_ - across() > lines_so_far ? width : 0)
+                                           : inside_ - along() - so_far;
+        if constexpr (whole)
+          copy_async<width * sizeof(T)>(to_i, from_ + so_far);
+        else
+          copy_inside<width>(to_i, from_ + so_far, inside);
+      }
+      if (in_pass < on_line - 1) continue;
+      constexpr int back = (passes - 1) * rows;
+      if (pass < passes - 1)
+        from_ += rows * ld_;
+      else
+        from_ += contiguous_in_k ? bk - back * ld_ : (bk - back) * ld_;
+      keep(from_);
+    }
+  }
+
+  /// As copy(), a tile of `steps` steps, with 0 for the others.
   __device__ __forceinline__ void copy_part(T* smem, int steps) {
 #pragma unroll
     for (int i = 0; i < copies; ++i) {

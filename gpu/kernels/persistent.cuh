@@ -70,9 +70,9 @@ inline constexpr bool are_vectors = tm % vector_width<T> == 0 && tn % vector_wid
 /// Warps of 4 x 8 lanes with tm x tn elements of C each. `by_registers`: what lies along k comes by vectors, through
 /// registers; not doubles, of which a vector has two, and not where no registers are left: single elements are copied
 /// as many chunks ahead as there are stages. `in_pairs`: loop_body::pair for all operands, where that was measured to
-/// be faster.
+/// be faster, as was `pace`.
 template <class T, int warps_m, int warps_n, int bk, int tm_, int tn_, int stages, int blocks, int groups = 1,
-          bool by_registers = sizeof(T) == 4, bool in_pairs = false>
+          bool by_registers = sizeof(T) == 4, bool in_pairs = false, copy_pace pace_ = copy_pace::at_once>
 struct persistent_tiling : persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn_, bk, stages, blocks, groups,
                                             (groups > 1 || !are_vectors<T, tm_, tn_>)> {
   using block = persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn_, bk, stages, blocks, groups,
@@ -91,16 +91,20 @@ struct persistent_tiling : persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn
                     warps_m * warps_n * rows_at_once * block::wn <= stages * bk * (block::bm + block::bn),
                 "C's rows fit where the chunks were");
 
+  static constexpr copy_pace pace = pace_;
   static constexpr bool vectors_along_k = by_registers, all_by_vectors = false, ends_between_vectors = false;
   static constexpr loop_body body(bool by_registers_now) {
     if (in_pairs) return loop_body::pair;
     return by_registers_now ? loop_body::pair_and_last : loop_body::chunk;
   }
   static bool takes_by_vectors(operand_place o) { return o.along_k ? vectors_along_k && o.whole_vectors : o.vectors; }
-  /// Measured on an H200: multiply-adds in a microsecond; how many of them an element takes that is brought by itself,
-  /// or in a vector that is transposed, or of lines that end within a vector, so that tiles at their ends ask what is
-  /// there.
-  static constexpr double rate = sizeof(T) == 4 ? 22.5e6 : 11e6, of_element = sizeof(T) == 4 ? 11 : 4;
+  /// Measured on an H200 and an H100: multiply-adds in a microsecond; how many of them an element takes that is brought
+  /// by itself, across k or along it, or in a vector that is transposed, or of lines that end within a vector, so that
+  /// tiles at their ends ask what is there.
+  static constexpr double rate = sizeof(T) == 4 ? 22.5e6 : 11e6;
+  static constexpr bool spread = pace != copy_pace::at_once && groups >= 4;
+  static constexpr double of_element = sizeof(T) == 8 || spread ? 4 : 6;
+  static constexpr double of_element_along_k = sizeof(T) == 8 ? 4 : spread ? 5 : 14;
   static constexpr double of_transposed = 6, of_ragged = 10;
 
   static gpu::operand_copies copies(problem const& p) {
@@ -110,8 +114,8 @@ struct persistent_tiling : persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn
       bool const all_by_elements = by_elements(copied.a, a) || by_elements(copied.b, b);
       auto const cost = [&](bool copy, operand_place o) {
         bool const along_k = o.along_k && !copy;
-        if (all_by_elements || (along_k && !takes_by_vectors(o))) return of_element;
-        if (along_k) return of_transposed;
+        if (along_k) return all_by_elements || !takes_by_vectors(o) ? of_element_along_k : of_transposed;
+        if (all_by_elements) return of_element;
         return copy || o.whole_vectors ? 0.0 : of_ragged;
       };
       return element_costs{cost(copied.a, a), cost(copied.b, b)};

@@ -22,6 +22,11 @@ operand_place place_of_b(problem const& p) {
   return {p.trans_b, begins_with_vectors<T>(p.b, p.ldb), consists_of_vectors<T>(p.b, p.ldb, p.trans_b ? p.k : p.n)};
 }
 
+/// When a thread starts its copies of a chunk: all at the beginning, or, of single elements, a share each with the first
+/// steps of k, or with every second one. Loads from shared memory wait for the copies that stand before them; but more
+/// than one start costs registers.
+enum class copy_pace { at_once, with_first_steps, with_every_second };
+
 /// A block of warps_m x warps_n warps with wm x wn elements of C each; `stages` chunks of bk steps of k in shared
 /// memory; `blocks` of them on a multiprocessor. Of such warps it has `groups` times as many, each group with its share
 /// of every chunk's steps: so a small tile has as many warps, with as large parts of C, as a large one. `sums_meet`: in
@@ -35,7 +40,7 @@ operand_place place_of_b(problem const& p) {
 ///   operands to copy first; what that and deal_tiles() go by: rate and of_element;
 /// - `steps` of k that multiply() takes at once, from fragment_a and fragment_b elements that read() brings to
 ///   registers, from first_a() and first_b() of the thread's place on, to_next() further of each step; body(), the
-///   innermost loop's, with operands by registers or not;
+///   innermost loop's, with operands by registers or not; `pace` of copies;
 /// - least_code, as gemm_row has it.
 template <class T, int warps_m, int warps_n, int wm_, int wn_, int bk_, int stages_, int blocks_, int groups_,
           bool sums_meet_>
@@ -48,6 +53,7 @@ struct persistent_block {
   static constexpr bool sums_meet = sums_meet_;
   static constexpr int tile_rows = 8;   // of tiles that are computed at about the same time
   static constexpr int least_code = 0;  // runs anywhere
+  static constexpr copy_pace pace = copy_pace::at_once;
 
   // The sums lie where the chunks were, a row of C a line.
   static constexpr int pitch_c = bn + vector_width<T>;
@@ -91,6 +97,7 @@ __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* 
   constexpr int reads = tiling::group_k / tiling::steps;  // of a chunk
   static_assert(tiling::group_k % tiling::steps == 0 && reads % 2 == 0, "fragments alternate between two sets");
   constexpr bool by_registers = Tiles_a::by_registers || Tiles_b::by_registers;
+  constexpr auto pace = Tiles_a::is_single || Tiles_b::is_single ? tiling::pace : copy_pace::at_once;
   int to_copy = chunks - 1;  // besides the first
   auto const copy_chunk = [&](int stage) {
     if (to_copy > 0) {
@@ -123,13 +130,31 @@ __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* 
   int stage = 0, free_stage = stages - 1;
 #pragma unroll 1
   for (int chunk = 0; chunk < chunks; ++chunk) {
-    copy_chunk(free_stage);
+    [[maybe_unused]] shared_address first_a = {}, first_b = {};
+    if constexpr (pace == copy_pace::at_once) {
+      copy_chunk(free_stage);
+    } else {
+      first_a = a_tiles.first_target(smem_a + free_stage * size_a);
+      first_b = b_tiles.first_target(smem_b + free_stage * size_b);
+      --to_copy;
+    }
     bool const is_last = chunk + 1 == chunks;
     int const next = after(stage);
     a_tiles.template fetch<whole>(!is_last);
     b_tiles.template fetch<whole>(!is_last);
+    constexpr int pairs = reads / 2;
+    auto const copy_share = [&]([[maybe_unused]] int now) {
+      if constexpr (pace != copy_pace::at_once) {
+        constexpr int every = pace == copy_pace::with_every_second ? 2 : 1, parts = pairs;
+        int const part = now / every;
+        if (now % every != 0 || part >= parts) return;
+        a_tiles.template copy_share<whole, parts>(first_a, part, to_copy >= 0);
+        b_tiles.template copy_share<whole, parts>(first_b, part, to_copy >= 0);
+        if (part == parts - 1) commit_async();
+      }
+    };
     // Two steps, from one set of fragments and from the other.
-    auto const add_pair = [&](bool last_of_chunk) {
+    auto const add_pair = [&](bool last_of_chunk, [[maybe_unused]] int pair) {
       if (last_of_chunk) {  // before its barrier, so that nobody waits for the stores there
         a_tiles.store(smem_a + next * size_a);
         b_tiles.store(smem_b + next * size_b);
@@ -154,15 +179,16 @@ __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* 
           at_b = from_b + stage * size_b;
         }
         tiling::template read<layout_a, layout_b>(a[1 - set], b[1 - set], at_a, at_b, place);
+        copy_share(2 * pair + set);
         tiling::multiply(acc, a[set], b[set]);
       }
     };
-    constexpr auto body = tiling::body(by_registers);
-    constexpr int pairs = reads / 2, apart = body == loop_body::pair_and_last ? 1 : 0;
+    constexpr auto body = pace == copy_pace::at_once ? tiling::body(by_registers) : loop_body::chunk;
+    constexpr int apart = body == loop_body::pair_and_last ? 1 : 0;
     [[maybe_unused]] constexpr int at_once = body == loop_body::chunk ? pairs : 1;  // only nvcc and clang unroll by it
 #pragma unroll at_once
-    for (int pair = 0; pair < pairs - apart; ++pair) add_pair(apart == 0 && pair == pairs - 1);
-    if constexpr (apart == 1) add_pair(true);
+    for (int pair = 0; pair < pairs - apart; ++pair) add_pair(apart == 0 && pair == pairs - 1, pair);
+    if constexpr (apart == 1) add_pair(true, pairs - 1);
   }
 }
 
@@ -269,7 +295,7 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
       add_chunks<tiling, false>(acc, smem_a, smem_b, a_tiles, b_tiles, first, chunks, place);
 
     // Found once more: kept, these values would take registers from the loop over k.
-    asm volatile("" : "+r"(number));
+    keep(number);
     auto const done = find_stretch(s, blockIdx.x, number);
     auto const place_of_tile = find_tile<tiling::tile_rows>(s, done.tile);
     std::int64_t i0 = place_of_tile.m * bm, j0 = place_of_tile.n * bn;

@@ -41,7 +41,7 @@ class register_tiles {
 
  public:
   using layout = Layout;
-  static constexpr bool by_registers = true;
+  static constexpr bool by_registers = true, is_single = false;
   /// All tiles are whole: a thread has loads of one line, and reads the operand's last one where its own lies outside,
   /// for elements of C that are nobody's.
   static constexpr bool fills = in_piece == 1;
@@ -91,6 +91,9 @@ class register_tiles {
   __device__ __forceinline__ void copy_part(T*, int) {}
   template <bool whole>
   __device__ __forceinline__ void copy(T*) {}
+  __device__ shared_address first_target(T*) const { return {}; }
+  template <bool whole, int parts>
+  __device__ __forceinline__ void copy_share(shared_address, int, bool) {}
 
  private:
   // What lies outside was 0 in the first tile, and stays so.

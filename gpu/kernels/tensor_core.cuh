@@ -60,13 +60,14 @@ struct tensor_tiling : persistent_block<T, warps_m, warps_n, wm, wn, bk, stages,
   static constexpr int least_code = 90;
   static constexpr loop_body body(bool) { return loop_body::chunk; }
   /// As persistent_tiling's.
-  static constexpr double rate = 25e6, of_element = 16;
+  static constexpr double rate = 25e6, of_element = 8, of_element_along_k = 11;
 
   static gpu::operand_copies copies(problem const& p) {
     bool const vectors_a = takes_by_vectors(place_of_a<T>(p)), vectors_b = takes_by_vectors(place_of_b<T>(p));
     return cheapest_copies<tensor_tiling>(p, [&](gpu::operand_copies copied) {
-      bool const all_by_vectors = (copied.a || vectors_a) && (copied.b || vectors_b);
-      return all_by_vectors ? element_costs{} : element_costs{of_element, of_element};
+      if ((copied.a || vectors_a) && (copied.b || vectors_b)) return element_costs{};
+      return element_costs{p.trans_a || copied.a ? of_element : of_element_along_k,
+                           !p.trans_b || copied.b ? of_element : of_element_along_k};
     });
   }
 

@@ -176,7 +176,7 @@ TEST_CASE("a product is right under every limit of memory, with all transposes, 
     bool const trans_a = (trans & 1) != 0, trans_b = (trans & 2) != 0;
     for (double const beta : {0.0, -0.5}) {
       shape const s{290, 300, 270, trans_a, trans_b, 0.75, beta, 3};
-      for (char const* name : {one_chain_row, "gpu.persistent.f32.64x128x8", "gpu.split_k.f32.64x64x64",
+      for (char const* name : {one_chain_row, "gpu.persistent.f32.64x128x16", "gpu.split_k.f32.64x64x64",
                                "gpu.stream_k.f32.128x128x16", "gpu.maxas_64.f32.64x64x8"})
         check_under_limits<float>(name, s);
       check_under_limits<double>("gpu.z_order.f64.128x64x8", s);
@@ -221,7 +221,7 @@ TEST_CASE("more host threads than staging areas get their bits, each under a lim
     std::vector<std::thread> running;
     for (int t = 0; t < threads; ++t)
       running.emplace_back([&, t] {
-        auto const& row = find(t % 2 == 0 ? one_chain_row : "gpu.persistent.f32.64x128x8");
+        auto const& row = find(t % 2 == 0 ? one_chain_row : "gpu.persistent.f32.64x128x16");
         host_problem<float> const before({200 + 50 * t, 311, 270, t % 3 == 0, t % 2 == 0, 1, 0.5, 3});
         auto first = before;
         row.run(first.canonical(), {});

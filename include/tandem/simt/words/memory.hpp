@@ -33,7 +33,12 @@ __forceinline__ void __stcs(T* p, T value) {
   *p = value;
 }
 
-// cp.async (gpu/runtime/launch.cuh has the device's side).
+// cp.async (gpu/runtime/async.cuh has the device's side).
+using shared_address = unsigned char*;
+__forceinline__ shared_address address_in_shared(void* shared) { return static_cast<shared_address>(shared); }
+/// On a device, keeps a value in registers.
+template <class T>
+__forceinline__ void keep(T&) {}
 template <int bytes>
 __forceinline__ void copy_async(void* shared, void const* global, int from_source = bytes) {
   static_assert(bytes == 4 || bytes == 8 || bytes == 16, "cp.async copies 4, 8 or 16 bytes");
