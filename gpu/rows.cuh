@@ -186,7 +186,7 @@ inline constexpr gpu::gemm_row gemm_rows[] = {
     small_row<block_tiling<float,  32, 32, 32,     4, 4,  4, 4, 2>>(),
     small_row<block_tiling<double, 16, 16, 32,     2, 2,  4, 4, 2>>(),
     // Of a persistent_tiling:                        warps  bk  thread  stages, blocks on a multiprocessor, groups, by_registers, in_pairs, pace
-    row_of_block<persistent_tiling<float,  4, 2,  8,  8, 16,  6, 1, 1, true,  false, copy_pace::with_every_second>>("persistent"),
+    row_of_block<persistent_tiling<float,  4, 2,  8,  8, 16,  6, 1, 1, true,  false, copy_pace::with_first_steps>>("persistent"),
     row_of_block<persistent_tiling<float,  2, 2,  8,  16, 8,  4, 2, 1, true,  true>>("persistent"),
     row_of_block<persistent_tiling<float,  2, 2,  8,  8, 4,   4, 5>>("persistent"),
     row_of_block<persistent_tiling<float,  4, 1,  16, 8, 16,  4, 1, 2, true,  false, copy_pace::with_every_second>>("persistent"),
@@ -215,7 +215,7 @@ inline constexpr gpu::gemm_row gemm_rows[] = {
     row_of_block<tensor_tiling<double, 1, 4,  32, 32,  16,  4, 2>>("tensor_core"),
     row_of_block<tensor_tiling<double, 4, 1,  32, 32,  16,  4, 2>>("tensor_core"),
     row_of_block<tensor_tiling<double, 1, 1,  32, 32,  64,  3, 2, 4>>("tensor_core"),
-    peeled_row<persistent_tiling<float,  4, 2,  8,  8, 16,  6, 1, 1, true,  false, copy_pace::with_every_second>>(),
+    peeled_row<persistent_tiling<float,  4, 2,  8,  8, 16,  6, 1, 1, true,  false, copy_pace::with_first_steps>>(),
     peeled_row<persistent_tiling<float,  1, 2,  8,  16, 8,  5, 4, 1, true,  true>>(),
     peeled_row<persistent_tiling<float,  2, 1,  16, 8, 16,  4, 2, 2, true,  false, copy_pace::with_every_second>>(),
     peeled_row<persistent_tiling<double, 4, 2,  8,  8, 8,   4, 1>>(),

@@ -23,7 +23,7 @@ class async_tiles {
   // The threads stand in rows of `columns`, a line a row; those that are left over copy nothing.
   static constexpr int columns = piece < threads ? piece : threads, rows = threads / columns;
   static constexpr int in_line = piece / columns, in_piece = in_line * ((lines + rows - 1) / rows);
-  static constexpr int copies = pieces * in_piece, on_line = pieces * in_line, passes = copies / on_line;
+  static constexpr int copies = pieces * in_piece, on_line = pieces * in_line, lines_of_thread = copies / on_line;
   static_assert(piece % columns == 0, "whole rows of threads copy a line");
   // A thread's first place in a tile: along a line, and which line.
   __device__ static int along() { return static_cast<int>(threadIdx.x) % columns * width; }
@@ -91,31 +91,32 @@ class async_tiles {
     return first;
   }
 
-  /// The same as copy() of a share of the thread's copies, the `part`-th of `parts`, which come in turn, if the tile is
-  /// `there`. The address of a line follows from that of the line before it: each by itself, they would take registers.
+  /// As copy(), but only the `part`-th of `parts` shares of the thread's copies, which come in turn, line by line, and
+  /// nothing unless the tile is `there`. A line's address is made of that of the line before: all of them at once would
+  /// take registers.
   template <bool whole, int parts>
   __device__ __forceinline__ void copy_share(shared_address first, int part, bool there) {
     static_assert(Layout::period == 1, "the same distances in all threads");
 #pragma unroll
-    for (int i = 0; i < copies; ++i) {
-      if (i * parts / copies != part) continue;
-      int const pass = i / on_line, in_pass = i % on_line;
-      int const so_far = in_pass / in_line * piece + in_pass % in_line * columns * width, lines_so_far = pass * rows;
-      if (there && has(in_pass / in_line * in_piece + pass * in_line + in_pass % in_line)) {
-        auto const to_i = first + target(so_far, lines_so_far) * static_cast<int>(sizeof(T));
-        int const inside = contiguous_in_k ? (inside_ - across() > lines_so_far ? width : 0)
-                                           : inside_ - along() - so_far;
+    for (int turn = 0; turn < copies; ++turn) {
+      if (turn * parts / copies != part) continue;
+      int const of_line = turn / on_line, at = turn % on_line;
+      int const i = at / in_line * in_piece + of_line * in_line + at % in_line;
+      if (there && has(i)) {
+        auto const to_i = first + target(along(i), across(i)) * static_cast<int>(sizeof(T));
         if constexpr (whole)
-          copy_async<width * sizeof(T)>(to_i, from_ + so_far);
+          copy_async<width * sizeof(T)>(to_i, from_ + along(i));
+        else if constexpr (contiguous_in_k)
+          copy_async_or_zero<width * sizeof(T)>(to_i, from_ + along(i), inside_ - across() - across(i) > 0);
         else
-          copy_inside<width>(to_i, from_ + so_far, inside);
+          copy_inside<width>(to_i, from_ + along(i), inside_ - along() - along(i));
       }
-      if (in_pass < on_line - 1) continue;
-      constexpr int back = (passes - 1) * rows;
-      if (pass < passes - 1)
+      if (at < on_line - 1) continue;
+      constexpr int past = (lines_of_thread - 1) * rows;  // from the first line to the last one
+      if (of_line < lines_of_thread - 1)
         from_ += rows * ld_;
       else
-        from_ += contiguous_in_k ? bk - back * ld_ : (bk - back) * ld_;
+        from_ += contiguous_in_k ? bk - past * ld_ : (bk - past) * ld_;
       keep(from_);
     }
   }

@@ -91,7 +91,10 @@ struct persistent_tiling : persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn
                     warps_m * warps_n * rows_at_once * block::wn <= stages * bk * (block::bm + block::bn),
                 "C's rows fit where the chunks were");
 
-  static constexpr copy_pace pace = pace_;
+  /// Large tiles have no registers for more than one start of copies, unless B's need few.
+  static constexpr copy_pace pace(bool elements_of_b_across_k) {
+    return tm * tn < 128 || groups >= 4 || elements_of_b_across_k ? pace_ : copy_pace::at_once;
+  }
   static constexpr bool vectors_along_k = by_registers, all_by_vectors = false, ends_between_vectors = false;
   static constexpr loop_body body(bool by_registers_now) {
     if (in_pairs) return loop_body::pair;
@@ -102,7 +105,7 @@ struct persistent_tiling : persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn
   /// by itself, across k or along it, or in a vector that is transposed, or of lines that end within a vector, so that
   /// tiles at their ends ask what is there.
   static constexpr double rate = sizeof(T) == 4 ? 22.5e6 : 11e6;
-  static constexpr bool spread = pace != copy_pace::at_once && groups >= 4;
+  static constexpr bool spread = pace_ != copy_pace::at_once && groups >= 4;
   static constexpr double of_element = sizeof(T) == 8 || spread ? 4 : 6;
   static constexpr double of_element_along_k = sizeof(T) == 8 ? 4 : spread ? 5 : 14;
   static constexpr double of_transposed = 6, of_ragged = 10;

@@ -22,9 +22,9 @@ operand_place place_of_b(problem const& p) {
   return {p.trans_b, begins_with_vectors<T>(p.b, p.ldb), consists_of_vectors<T>(p.b, p.ldb, p.trans_b ? p.k : p.n)};
 }
 
-/// When a thread starts its copies of a chunk: all at the beginning, or, of single elements, a share each with the first
-/// steps of k, or with every second one. Loads from shared memory wait for the copies that stand before them; but more
-/// than one start costs registers.
+/// When a thread starts its copies of a chunk: all at the beginning, or, of single elements, a share each with the
+/// first steps of k, or with every second one. Loads from shared memory wait for the copies that stand before them; but
+/// more than one start costs registers.
 enum class copy_pace { at_once, with_first_steps, with_every_second };
 
 /// A block of warps_m x warps_n warps with wm x wn elements of C each; `stages` chunks of bk steps of k in shared
@@ -40,7 +40,8 @@ enum class copy_pace { at_once, with_first_steps, with_every_second };
 ///   operands to copy first; what that and deal_tiles() go by: rate and of_element;
 /// - `steps` of k that multiply() takes at once, from fragment_a and fragment_b elements that read() brings to
 ///   registers, from first_a() and first_b() of the thread's place on, to_next() further of each step; body(), the
-///   innermost loop's, with operands by registers or not; `pace` of copies;
+///   innermost loop's, with operands by registers or not; pace(), of copies where some are of single elements, and
+///   those of B across k or not;
 /// - least_code, as gemm_row has it.
 template <class T, int warps_m, int warps_n, int wm_, int wn_, int bk_, int stages_, int blocks_, int groups_,
           bool sums_meet_>
@@ -53,7 +54,7 @@ struct persistent_block {
   static constexpr bool sums_meet = sums_meet_;
   static constexpr int tile_rows = 8;   // of tiles that are computed at about the same time
   static constexpr int least_code = 0;  // runs anywhere
-  static constexpr copy_pace pace = copy_pace::at_once;
+  static constexpr copy_pace pace(bool) { return copy_pace::at_once; }
 
   // The sums lie where the chunks were, a row of C a line.
   static constexpr int pitch_c = bn + vector_width<T>;
@@ -97,7 +98,9 @@ __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* 
   constexpr int reads = tiling::group_k / tiling::steps;  // of a chunk
   static_assert(tiling::group_k % tiling::steps == 0 && reads % 2 == 0, "fragments alternate between two sets");
   constexpr bool by_registers = Tiles_a::by_registers || Tiles_b::by_registers;
-  constexpr auto pace = Tiles_a::is_single || Tiles_b::is_single ? tiling::pace : copy_pace::at_once;
+  constexpr bool any_single = Tiles_a::is_single || Tiles_b::is_single;
+  constexpr auto pace =
+      any_single ? tiling::pace(Tiles_b::is_single && !layout_b::contiguous_in_k) : copy_pace::at_once;
   int to_copy = chunks - 1;  // besides the first
   auto const copy_chunk = [&](int stage) {
     if (to_copy > 0) {

@@ -135,7 +135,8 @@ __global__ void __launch_bounds__(Tiling::threads, Tiling::blocks)
 
 /// How many blocks share the `down` tiles of each of `across` columns of tiles, where `places` blocks run at once: each
 /// fetches its columns of B, which takes about as long as two tiles, and if they are few, a last round that is nearly
-/// empty is long. On an H200 this took 3 % longer than the best of up to twelve rounds, in the mean of 142 measurements.
+/// empty is long. On an H200 this took 3 % longer than the best of up to twelve rounds, in the mean of 142
+/// measurements.
 inline std::int64_t blocks_down(std::int64_t across, std::int64_t down, std::int64_t places) {
   constexpr int most_rounds = 12;
   std::int64_t best = 1, least = std::numeric_limits<std::int64_t>::max();
