@@ -91,7 +91,7 @@ struct persistent_tiling : persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn
                     warps_m * warps_n * rows_at_once * block::wn <= stages * bk * (block::bm + block::bn),
                 "C's rows fit where the chunks were");
 
-  /// Large tiles have no registers for more than one start of copies, unless B's need few.
+  /// With 128 sums a thread and less than four groups registers are spilled, unless B's elements lie across k.
   static constexpr copy_pace pace(bool elements_of_b_across_k) {
     return tm * tn < 128 || groups >= 4 || elements_of_b_across_k ? pace_ : copy_pace::at_once;
   }
