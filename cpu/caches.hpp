@@ -16,9 +16,16 @@ struct cache_sizes {
 /// Intel's of late, 2 MiB and more, which are farther from L3 than AMD's of 1 MiB.
 inline bool has_large_l2(cache_sizes const& caches) { return caches.l2 > (1 << 20); }
 
+/// AMD's up to Zen 3, and what is unknown. Measured on a Zen 3 whose other hardware threads work for others, so that a
+/// core has but a part of it.
+inline bool has_small_l2(cache_sizes const& caches) { return caches.l2 <= (512 << 10); }
+
 /// Those whose hardware goes on from row to row of a matrix in memory as fast as it comes, and which lose where rows
-/// are asked for as well: Intel's of late and AMD's since Zen 5, both with an L1 of 48 KiB. Zen 4, with 32, gains.
-inline bool follows_rows(cache_sizes const& caches) { return caches.l1 > (32 << 10) || has_large_l2(caches); }
+/// are asked for as well: Intel's of late and AMD's since Zen 5, both with an L1 of 48 KiB, and Zen 3. Zen 4, with 32
+/// KiB and a larger L2, gains.
+inline bool follows_rows(cache_sizes const& caches) {
+  return caches.l1 > (32 << 10) || has_large_l2(caches) || has_small_l2(caches);
+}
 
 /// What one core may count on of an L3 that many share: Intel's of some hundred MiB is far from most of its cores.
 inline std::int64_t near_l3(cache_sizes const& caches) { return std::min<std::int64_t>(caches.l3, 32 << 20); }

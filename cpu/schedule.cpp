@@ -102,6 +102,7 @@ bool is_soon_done(cache_sizes const& caches, microkernel<T> const& kernel, opera
 /// time: small blocks leave room for the next one. (Measured where L2 is large.)
 template <class T>
 std::int64_t places_of_b(cache_sizes const& caches, operands<T> const& o) {
+  if (has_small_l2(caches)) return 4;
   if (!has_large_l2(caches)) return 2;
   return o.m <= few_rows ? 8 : o.m <= 2 * few_rows ? 4 : 2;
 }
@@ -122,8 +123,10 @@ tiling tiled(cache_sizes const& caches, operands<T> const& o, std::int64_t rows,
   constexpr std::int64_t far_apart = 12 << 10;
   bool const gains = !has_large_l2(caches) || o.m <= few_rows;
   t.asks_for_b = gains;
-  t.tiles_pack_b = gains || o.b_row * size <= far_apart;
-  t.mc = split(o.m, std::min<std::int64_t>(caches.l3 / 8, 4 << 20) / (size * t.kc) + rows, rows);
+  // Few rows from memory come sooner by a pass of their own where L2 is small.
+  t.tiles_pack_b = has_small_l2(caches) ? o.m > few_rows : gains || o.b_row * size <= far_apart;
+  std::int64_t const part_of_l3 = has_small_l2(caches) ? 16 : 8;
+  t.mc = split(o.m, std::min<std::int64_t>(caches.l3 / part_of_l3, 4 << 20) / (size * t.kc) + rows, rows);
   return t;
 }
 
@@ -169,6 +172,14 @@ tiling wide_tiles(microkernel<T> const& kernel, operands<T> const& o) {
   t.kc = split(o.k, many_terms, 8);
   t.all_rows = true;
   return t;
+}
+
+/// Whether a B of more rows of A than two comes from memory sooner if it is copied, a part of each row at a time: where
+/// L2 is small, stretches of many rows in as many pages push each other out.
+template <class T>
+bool is_copied_sooner(cache_sizes const& caches, operands<T> const& o) {
+  constexpr std::int64_t size = sizeof(T), streamed_rows = 2;
+  return has_small_l2(caches) && o.m > streamed_rows && o.k * o.n * size > caches.l3;
 }
 
 /// A skinny C: B is used up as it comes, in stretches of its rows, while C stays in L2. A row is one stream from one
@@ -225,7 +236,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   auto const widest = static_cast<std::size_t>(kernel.widest);
   if (!transposed_b && are_whole_rows(kernel, o.m, o.n, o.k)) return whole_rows(o);
   if (!transposed_b && are_in_wide_tiles(caches, kernel, o.m, o.n, o.k)) return wide_tiles(kernel, o);
-  if (o.m <= 2 * kernel.mr && !transposed_b) return skinny(caches, kernel, o);
+  if (o.m <= 2 * kernel.mr && !transposed_b && !is_copied_sooner(caches, o)) return skinny(caches, kernel, o);
   if (o.n <= 4 * kernel.nr && (o.a_col == 1 || o.m * size <= 512)) {
     // A narrow C: A is used up as it comes, along its rows or in rows that are short; a block of B fills half of L2.
     // Where threads may share k, it is a page of a row of A deep at most: of more blocks they have more equal shares.
@@ -258,7 +269,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   t = is_short_on_intel(caches, kernel, o) ? tiled(caches, o, kernel.rows[3], 3 * kernel.lanes)
                                            : packed_tiling(caches, kernel, o);
   t.pack_a = o.a_col == 1 ? !lies_well(caches, o, t) : !near && !columns_lie_well(caches, o, t);
-  constexpr std::int64_t enough_columns = 2048;  // for a copy of A to be forgotten
+  std::int64_t const enough_columns = has_small_l2(caches) ? 768 : 2048;  // for a copy of A to be forgotten
   if (auto const low = tiled(caches, o, kernel.rows[widest], kernel.widest * kernel.lanes);
       t.pack_a && o.n <= enough_columns && lies_well(caches, o, low)) {
     // Fewer rows at a time leave each other alone, and need no copy.

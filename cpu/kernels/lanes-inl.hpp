@@ -26,6 +26,14 @@ HWY_INLINE V in_register(V v) {
   return v;
 }
 
+// A vector that was multiplied is still there behind this: g++ would let a sum take its register, and move others about.
+template <class V>
+HWY_INLINE void keep([[maybe_unused]] V const& v) {
+#if HWY_ARCH_X86 && HWY_COMPILER_GCC_ACTUAL
+  asm volatile("" : : "v"(v.raw));
+#endif
+}
+
 // R rows, from each of which something is read at a time. A pointer serves three of them, since x86 reaches base +
 // index * {1, 2} in one address: with one for each row there are too few registers, and what the compiler keeps in
 // vector registers instead costs the arithmetic its turns.
@@ -39,9 +47,14 @@ struct rows_of {
     for (int i = 1; i < bases; ++i) base[i] = base[i - 1] + 3 * stride;
   }
   HWY_INLINE T const* at(int r) const { return reinterpret_cast<T const*>(base[r / 3] + r % 3 * stride); }
+  HWY_INLINE bool lie_together() const { return step == sizeof(T); }
   HWY_INLINE void advance() {
     HWY_UNROLL(6)
     for (int i = 0; i < bases; ++i) base[i] += step;
+  }
+  HWY_INLINE void advance_together(int steps) {
+    HWY_UNROLL(6)
+    for (int i = 0; i < bases; ++i) base[i] += steps * static_cast<int>(sizeof(T));
   }
   char const* base[bases];
   std::int64_t stride, step;  // bytes

@@ -39,6 +39,9 @@ struct later_rows {
                              : w.k) {}
   // Rows that lie together are one.
   static HWY_INLINE bool is_apart(far_tile_work<T> const& w) { return w.next_rows > 0 && w.next_row != w.next_length; }
+  HWY_INLINE bool has_row(far_tile_work<T> const& w, std::int64_t row) const {
+    return is_apart(w) ? row < w.next_rows : w.next_rows > 0;
+  }
   HWY_INLINE void ask() {
     for (int i = 0; i < lines; ++i) __builtin_prefetch(at + i * line, 0, 2);
     at += step;
@@ -139,10 +142,12 @@ template <class T, class D, int R, int V>
 HWY_INLINE void stream(tile_work<T> const& w, hn::Vec<D> const (&values)[R][V]) {
   D const d;
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
+  T* HWY_RESTRICT const c = w.c;
+  std::int64_t const ldc = w.ldc;  // such stores could change it, for all that the compiler knows
   HWY_UNROLL(16)
   for (int r = 0; r < R; ++r) {
     HWY_UNROLL(24)
-    for (int v = 0; v < V; ++v) hn::Stream(values[r][v], d, w.c + r * w.ldc + v * N);
+    for (int v = 0; v < V; ++v) hn::Stream(values[r][v], d, c + r * ldc + v * N);
   }
 }
 
@@ -184,6 +189,50 @@ HWY_INLINE void add_product(rows_of<T, R> const& a, hn::Vec<D> const (&b_row)[V]
   }
 }
 
+// The same of several such steps, `step` of them behind the first.
+template <class T, class D, int R, int V>
+HWY_INLINE void add_product_of_several(rows_of<T, R> const& a, int step, hn::Vec<D> const (&b_row)[V],
+                                       hn::Vec<D> (&acc)[R][V]) {
+  HWY_UNROLL(16)
+  for (int r = 0; r < R; ++r) {
+    auto const element = hn::Set(D(), a.at(r)[step]);
+    HWY_UNROLL(4)
+    for (int v = 0; v < V; ++v) acc[r][v] = hn::MulAdd(element, b_row[v], acc[r][v]);
+    keep(element);
+  }
+  HWY_UNROLL(4)
+  for (int v = 0; v < V; ++v) keep(b_row[v]);
+}
+
+// Steps of k in one turn of the loop along rows of A that lie together: where addresses and counting take turns from
+// the arithmetic, and registers are left, without which g++ moves sums about.
+template <int R, int V>
+constexpr int steps_at_once = HWY_MAX_BYTES == 32 && R <= 6 && R * V + V + 1 < 16 ? 4 : 1;
+
+// So many steps of k on such rows of A and on the next rows of B.
+template <class T, class D, int R, int V, bool unrolled = true, class Rows>
+HWY_INLINE void add_steps(std::int64_t steps, rows_of<T, R>& a, Rows& rows, hn::Vec<D> (&acc)[R][V]) {
+  constexpr int at_once = steps_at_once<R, V>;
+  if constexpr (unrolled && at_once > 1) {
+    if (a.lie_together())
+      for (; steps >= at_once; steps -= at_once) {
+        HWY_UNROLL(4)
+        for (int s = 0; s < at_once; ++s) {
+          HWY_FENCE;  // the next step's loads would take registers from this one's sums
+          hn::Vec<D> b_row[V];
+          rows.next(b_row);
+          add_product_of_several<T, D, R, V>(a, s, b_row, acc);
+        }
+        a.advance_together(at_once);
+      }
+  }
+  for (; steps > 0; --steps, a.advance()) {
+    hn::Vec<D> b_row[V];
+    rows.next(b_row);
+    add_product<T, D, R, V>(a, b_row, acc);
+  }
+}
+
 // A packed panel of B, row by row.
 template <class T, class D, int V>
 struct packed_rows {
@@ -214,28 +263,37 @@ struct rows_to_pack {
   T* HWY_RESTRICT panel;
 };
 
+// The same, beside which later rows are asked for.
+template <class T, int R, class Rows>
+struct rows_and_later {
+  template <class Vectors>
+  HWY_INLINE void next(Vectors& b_row) {
+    later.ask();
+    rows.next(b_row);
+  }
+  Rows rows;
+  later_rows<T, R> later;
+};
+
 // All steps of k on such rows.
 template <class T, class D, int R, int V, bool asks, class Rows>
 HWY_INLINE void add_products_packed(tile_work<T> const& w, rows_of<T, R> a, Rows rows, hn::Vec<D> (&acc)[R][V]) {
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
-  auto const add = [&](std::int64_t steps, auto const& ask) HWY_ATTR {
-    for (std::int64_t p = steps; p > 0; --p, a.advance()) {
-      ask();
-      hn::Vec<D> b_row[V];
-      rows.next(b_row);
-      add_product<T, D, R, V>(a, b_row, acc);
-    }
-  };
-  if constexpr (asks) {
+  if constexpr (!asks) {
+    add_steps<T, D, R, V>(w.k, a, rows, acc);
+  } else {
     auto const& far = static_cast<far_tile_work<T> const&>(w);
-    later_rows<T, R> later(far);
+    rows_and_later<T, R, Rows> both{rows, later_rows<T, R>(far)};
+    auto& later = both.later;
     rows_of_c<T, R, V, N> of_c(far, later.steps);
     for (std::int64_t left = w.k, row = 0; left > 0; left -= later.steps, later.turn_to_row(far, ++row)) {
       of_c.ask();
-      add(left < later.steps ? left : later.steps, [&]() HWY_ATTR { later.ask(); });
+      std::int64_t const steps = left < later.steps ? left : later.steps;
+      if (later.has_row(far, row))
+        add_steps<T, D, R, V>(steps, a, both, acc);
+      else
+        add_steps<T, D, R, V>(steps, a, both.rows, acc);
     }
-  } else {
-    add(w.k, []() HWY_ATTR {});
   }
 }
 
@@ -255,40 +313,62 @@ HWY_INLINE void load_row(T const* HWY_RESTRICT b, first_lanes<D> const& last, hn
   }
 }
 
-// All steps of k on B where it lies.
-template <class T, class D, int R, int V, asked ahead, class Work>
-HWY_INLINE void add_products_in_place(Work const& w, rows_of<T, R> a, first_lanes<D> const& last,
+// Rows of B where they lie, of vectors that are all `whole`, or where the processor has no cheap masks need not be; A
+// is that of which columns are asked for.
+template <class T, class D, int R, int V, asked ahead, bool whole>
+struct rows_in_place {
+  HWY_INLINE void next(hn::Vec<D> (&b_row)[V]) {
+    if constexpr (ahead == asked::a_and_b) {  // a column's elements lie in two lines at most
+      __builtin_prefetch(a.base[0] + a_ahead);
+      __builtin_prefetch(a.base[0] + a_ahead + (R - 1) * sizeof(T));
+    }
+    if constexpr (ahead >= asked::b) {
+      HWY_UNROLL(4)
+      for (int v = 0; v < V; ++v) __builtin_prefetch(at + b_ahead + v * N, 0, 2);
+    }
+    if constexpr (whole) {
+      HWY_UNROLL(4)
+      for (int v = 0; v < V; ++v) b_row[v] = in_register(hn::LoadU(D(), at + v * N));
+    } else {
+      load_row<T, D, R, V>(at, last, b_row);
+    }
+    at += row;
+  }
+  static constexpr int N = static_cast<int>(hn::MaxLanes(D()));
+  T const* HWY_RESTRICT at;
+  std::int64_t row;
+  first_lanes<D> const& last;
+  rows_of<T, R> const& a;
+  std::int64_t b_ahead = 0, a_ahead = 0;
+};
+
+// All steps of k on such rows.
+template <class T, class D, int R, int V, asked ahead, bool whole, class Work>
+HWY_INLINE void add_products_of_rows(Work const& w, rows_of<T, R> a, first_lanes<D> const& last,
                                       hn::Vec<D> (&acc)[R][V]) {
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
-  T const* HWY_RESTRICT b = w.b;
-  [[maybe_unused]] std::int64_t b_ahead = 0, a_ahead = 0;
-  if constexpr (ahead != asked::nothing)
-    b_ahead = w.b_ahead, a_ahead = w.a_ahead * static_cast<std::int64_t>(sizeof(T));
-  auto const add = [&](std::int64_t steps) HWY_ATTR {
-    for (std::int64_t p = steps; p > 0; --p, a.advance(), b += w.b_row) {
-      if constexpr (ahead == asked::a_and_b) {  // a column's elements lie in two lines at most
-        __builtin_prefetch(a.base[0] + a_ahead);
-        __builtin_prefetch(a.base[0] + a_ahead + (R - 1) * sizeof(T));
-      }
-      if constexpr (ahead >= asked::b) {
-        HWY_UNROLL(4)
-        for (int v = 0; v < V; ++v) __builtin_prefetch(b + b_ahead + v * N, 0, 2);
-      }
-      hn::Vec<D> b_row[V];
-      load_row<T, D, R, V>(b, last, b_row);
-      add_product<T, D, R, V>(a, b_row, acc);
-    }
-  };
-  if constexpr (ahead != asked::nothing) {
+  rows_in_place<T, D, R, V, ahead, whole> rows{w.b, w.b_row, last, a};
+  if constexpr (ahead == asked::nothing) {
+    add_steps<T, D, R, V, whole>(w.k, a, rows, acc);
+  } else {
+    rows.b_ahead = w.b_ahead, rows.a_ahead = w.a_ahead * static_cast<std::int64_t>(sizeof(T));
     std::int64_t const turn = w.asks_for_c ? w.k / R + 1 : w.k;
     rows_of_c<T, R, V, N> of_c(w, turn);
     for (std::int64_t left = w.k; left > 0; left -= turn) {
       of_c.ask();
-      add(left < turn ? left : turn);
+      add_steps<T, D, R, V, whole>(left < turn ? left : turn, a, rows, acc);
     }
-  } else {
-    add(w.k);
   }
+}
+
+// All steps of k on B where it lies.
+template <class T, class D, int R, int V, asked ahead, class Work>
+HWY_INLINE void add_products_in_place(Work const& w, rows_of<T, R> const& a, first_lanes<D> const& last,
+                                      hn::Vec<D> (&acc)[R][V]) {
+  if (!has_mask_registers && last.count == hn::MaxLanes(D()))
+    add_products_of_rows<T, D, R, V, ahead, true>(w, a, last, acc);
+  else
+    add_products_of_rows<T, D, R, V, ahead, false>(w, a, last, acc);
 }
 
 // The tile of R rows and V vectors of D; `asks`: for what is far from the processor.
