@@ -123,16 +123,21 @@ struct block {
       w.a = packed_a + i * kb, w.a_row = 1, w.a_col = height;
   }
 
-  // What the tiles of `height` rows from row i of the block on have in common.
-  packing_tile_work<T> work_of_rows(std::int64_t i, std::int64_t height) const {
+  // What the block's tiles have in common.
+  packing_tile_work<T> work_of_tiles() const {
     packing_tile_work<T> w;
     w.k = kb;
-    locate_a(w, i, height);
     w.b_row = o.b_row;
-    w.a_ahead = t.a_ahead, w.b_ahead = i == 0 || t.b_stays ? t.b_ahead : 0;
+    w.a_ahead = t.a_ahead;
     w.alpha = o.alpha, w.beta = beta;
     w.ldc = o.ldc;
     return w;
+  }
+
+  // What those of `height` rows from row i of the block on have in common besides.
+  void turn_to_rows(packing_tile_work<T>& w, std::int64_t i, std::int64_t height) const {
+    locate_a(w, i, height);
+    w.b_ahead = i == 0 || t.b_stays ? t.b_ahead : 0;
   }
 
   // The tile of these rows and of the columns from j on.
@@ -201,9 +206,10 @@ struct block {
     bool const has_columns = cols < nb;
     if (packs_b) pack_b(tiles.size(0));
     if (has_columns) lay_columns();
+    auto w = work_of_tiles();
     if (t.pack_b || t.b_stays) {  // a tile's rows of A lie in L1
       for (std::int64_t i = 0, done = 0; i < tiles.count; done += tiles.size(i++)) {
-        auto w = work_of_rows(done, tiles.size(i));
+        turn_to_rows(w, done, tiles.size(i));
         for (std::int64_t j = 0; j < cols; j += t.cols) multiply(w, done, tiles.size(i), j);
         if (has_columns) multiply_columns(done, tiles.size(i));
       }
@@ -212,7 +218,7 @@ struct block {
     // A panel of B that was just read lies in L1.
     for (std::int64_t j = 0; j < cols; j += t.cols)
       for (std::int64_t i = 0, done = 0; i < tiles.count; done += tiles.size(i++)) {
-        auto w = work_of_rows(done, tiles.size(i));
+        turn_to_rows(w, done, tiles.size(i));
         multiply(w, done, tiles.size(i), j);
       }
     if (has_columns) multiply_columns(0, mb);

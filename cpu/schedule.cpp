@@ -58,13 +58,13 @@ bool lies_well(cache_sizes const& caches, operands<T> const& o, tiling const& t)
 
 /// Whether a transposed A's columns are read as well where they lie as from a copy: those of a tile stay in L2, which
 /// they pass for each block of B, and these blocks are few. (Not on Intel's processors, with 2 MiB of L2: one thread
-/// loses a tenth there.)
+/// loses a tenth there. With a small L2 copies are level or better.)
 template <class T>
 bool columns_lie_well(cache_sizes const& caches, operands<T> const& o, tiling const& t) {
   constexpr std::int64_t line = 64, few_columns = 1536;
   std::int64_t const stride = o.a_col * static_cast<std::int64_t>(sizeof(T));
   std::int64_t const places = std::min(page / std::gcd(stride, page), page / line);  // in a page, at which they begin
-  return o.a_col != 1 && !has_large_l2(caches) && o.n <= few_columns && t.kc <= places * (caches.l2 / page);
+  return o.a_col != 1 && !has_large_l2(caches) && !has_small_l2(caches) && o.n <= few_columns && t.kc <= places * (caches.l2 / page);
 }
 
 /// Whether C is written once, in whole lines, and is too large to be found in a cache afterwards.
@@ -72,7 +72,7 @@ template <class T>
 bool streams(cache_sizes const& caches, operands<T> const& o, tiling const& t) {
   constexpr std::int64_t size = sizeof(T), line = 64;
   return o.beta == 0 && o.k <= t.kc && o.m * o.n * size > caches.l3 / 2 && o.ldc * size % line == 0 &&
-         reinterpret_cast<std::uintptr_t>(o.c) % line == 0;
+         t.cols * size % line == 0 && reinterpret_cast<std::uintptr_t>(o.c) % line == 0;
 }
 
 /// Whether all operands stay in L2, or nearly.
@@ -219,12 +219,13 @@ bool are_streams(cache_sizes const& caches, microkernel<T> const& kernel, operan
   return o.a_col != 1 && o.b_col == 1 && o.m > kernel.mr && o.k > many && !copied;
 }
 
-/// Whether sums are so short that tiles end often, on one of Intel's processors, which end a low one sooner: it writes
-/// to fewer rows of C at a time.
+/// Whether sums are so short that tiles end often, on a processor that ends low ones sooner: they write to fewer rows of
+/// C at a time, which are in each other's way where they are a multiple of a page apart. Intel's of late, if three
+/// vectors leave enough rows, and those of a small L2.
 template <class T>
-bool is_short_on_intel(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
+bool has_low_tiles(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr std::int64_t short_sum = 128, high = 8;
-  return has_large_l2(caches) && o.k <= short_sum && kernel.rows[3] >= high;
+  return o.k <= short_sum && (has_small_l2(caches) ? kernel.widest == 3 : has_large_l2(caches) && kernel.rows[3] >= high);
 }
 
 template <class T>
@@ -266,8 +267,8 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
     return t;
   }
   if (!transposed_b && !near && is_rather_skinny(caches, kernel, o)) return skinny(caches, kernel, o);
-  t = is_short_on_intel(caches, kernel, o) ? tiled(caches, o, kernel.rows[3], 3 * kernel.lanes)
-                                           : packed_tiling(caches, kernel, o);
+  t = has_low_tiles(caches, kernel, o) ? tiled(caches, o, kernel.rows[3], 3 * kernel.lanes)
+                                       : packed_tiling(caches, kernel, o);
   t.pack_a = o.a_col == 1 ? !lies_well(caches, o, t) : !near && !columns_lie_well(caches, o, t);
   std::int64_t const enough_columns = has_small_l2(caches) ? 768 : 2048;  // for a copy of A to be forgotten
   if (auto const low = tiled(caches, o, kernel.rows[widest], kernel.widest * kernel.lanes);
@@ -294,13 +295,13 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
   constexpr std::int64_t size = sizeof(T), few = 24, short_sum = 256;
   bool const transposed_b = o.b_col != 1, is_beyond_l2 = o.m * o.n * size > caches.l2;
   // Intel's processors fetch C's rows ahead by themselves, and lose where it is asked for, unless a tile has whole
-  // rows.
-  t.asks_for_c = is_beyond_l2 && (!has_large_l2(caches) || o.n <= t.cols);
+  // rows; so do those of a small L2.
+  t.asks_for_c = is_beyond_l2 && ((!has_large_l2(caches) && !has_small_l2(caches)) || o.n <= t.cols);
   // Along A's rows. A vector of few elements loses less.
   if (o.a_col == 1) t.dot_cols = columns_left(kernel, o.m, o.n, o.k, std::min<std::int64_t>(2, kernel.lanes / 4));
   t.streaming = streams(caches, o, t);
   t.asks_for_next_c = t.asks_for_c && o.k <= short_sum;
-  if (is_beyond_l2 && !t.streaming && o.k <= few && kernel.rows[4] > 0 && o.m > 2 * kernel.mr && o.n > 4 * kernel.nr &&
+  if (is_beyond_l2 && !t.streaming && o.k <= few && kernel.widest == 4 && o.m > 2 * kernel.mr && o.n > 4 * kernel.nr &&
       o.k * o.n * size <= caches.l2 / 2) {
     // C takes longer than the sums. Of wide tiles it has fewer rows at a time, each longer, and the hardware looks
     // ahead; from beyond L3 not far enough: there the C of the second tile from here is asked for.

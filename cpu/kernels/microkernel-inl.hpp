@@ -24,9 +24,19 @@ HWY_INLINE hn::Vec<D> combined(D d, hn::Vec<D> sum, T alpha, T beta, T const* HW
 template <class T>
 constexpr int cols_ahead = 512 / sizeof(T);
 
+// Steps of k in one turn of the loop along rows of A that lie together: where addresses and counting take turns from
+// the arithmetic, and registers are left, without which g++ moves sums about.
+template <int R, int V>
+constexpr int steps_at_once = HWY_MAX_BYTES == 32 && R <= 6 && R * V + V + 1 < 16 ? 4 : 1;
+template <int R, int V>
+HWY_INLINE std::int64_t whole_turns(std::int64_t steps) {
+  constexpr std::int64_t at_once = steps_at_once<R, V>;
+  return (steps + at_once - 1) / at_once * at_once;
+}
+
 // Asks for rows that are read later, line by line, as fast as R rows of this tile's A are used up; for L2, because L1
 // is full. Without such rows it asks again for what is there.
-template <class T, int R>
+template <class T, int R, int V>
 struct later_rows {
   static constexpr int line = 64, lines = (R * static_cast<int>(sizeof(T)) + line - 1) / line;  // a step of k
   HWY_INLINE explicit later_rows(far_tile_work<T> const& w)
@@ -34,9 +44,10 @@ struct later_rows {
         step(w.next_rows == 0  ? 0
              : w.next_step > 0 ? w.next_step * static_cast<std::int64_t>(sizeof(T))
                                : lines * line),
-        steps(is_apart(w)    ? w.next_length * static_cast<std::int64_t>(sizeof(T)) / (lines * line) + 1
-              : w.asks_for_c ? w.k / R + 1
-                             : w.k) {}
+        steps(whole_turns<R, V>(
+            is_apart(w)    ? w.next_length * static_cast<std::int64_t>(sizeof(T)) / (lines * line) + 1
+            : w.asks_for_c ? w.k / R + 1
+                           : w.k)) {}
   // Rows that lie together are one.
   static HWY_INLINE bool is_apart(far_tile_work<T> const& w) { return w.next_rows > 0 && w.next_row != w.next_length; }
   HWY_INLINE bool has_row(far_tile_work<T> const& w, std::int64_t row) const {
@@ -204,11 +215,6 @@ HWY_INLINE void add_product_of_several(rows_of<T, R> const& a, int step, hn::Vec
   for (int v = 0; v < V; ++v) keep(b_row[v]);
 }
 
-// Steps of k in one turn of the loop along rows of A that lie together: where addresses and counting take turns from
-// the arithmetic, and registers are left, without which g++ moves sums about.
-template <int R, int V>
-constexpr int steps_at_once = HWY_MAX_BYTES == 32 && R <= 6 && R * V + V + 1 < 16 ? 4 : 1;
-
 // So many steps of k on such rows of A and on the next rows of B.
 template <class T, class D, int R, int V, bool unrolled = true, class Rows>
 HWY_INLINE void add_steps(std::int64_t steps, rows_of<T, R>& a, Rows& rows, hn::Vec<D> (&acc)[R][V]) {
@@ -264,7 +270,7 @@ struct rows_to_pack {
 };
 
 // The same, beside which later rows are asked for.
-template <class T, int R, class Rows>
+template <class T, int R, int V, class Rows>
 struct rows_and_later {
   template <class Vectors>
   HWY_INLINE void next(Vectors& b_row) {
@@ -272,7 +278,7 @@ struct rows_and_later {
     rows.next(b_row);
   }
   Rows rows;
-  later_rows<T, R> later;
+  later_rows<T, R, V> later;
 };
 
 // All steps of k on such rows.
@@ -283,7 +289,7 @@ HWY_INLINE void add_products_packed(tile_work<T> const& w, rows_of<T, R> a, Rows
     add_steps<T, D, R, V>(w.k, a, rows, acc);
   } else {
     auto const& far = static_cast<far_tile_work<T> const&>(w);
-    rows_and_later<T, R, Rows> both{rows, later_rows<T, R>(far)};
+    rows_and_later<T, R, V, Rows> both{rows, later_rows<T, R, V>(far)};
     auto& later = both.later;
     rows_of_c<T, R, V, N> of_c(far, later.steps);
     for (std::int64_t left = w.k, row = 0; left > 0; left -= later.steps, later.turn_to_row(far, ++row)) {
@@ -352,7 +358,7 @@ HWY_INLINE void add_products_of_rows(Work const& w, rows_of<T, R> a, first_lanes
     add_steps<T, D, R, V, whole>(w.k, a, rows, acc);
   } else {
     rows.b_ahead = w.b_ahead, rows.a_ahead = w.a_ahead * static_cast<std::int64_t>(sizeof(T));
-    std::int64_t const turn = w.asks_for_c ? w.k / R + 1 : w.k;
+    std::int64_t const turn = whole_turns<R, V>(w.asks_for_c ? w.k / R + 1 : w.k);
     rows_of_c<T, R, V, N> of_c(w, turn);
     for (std::int64_t left = w.k; left > 0; left -= turn) {
       of_c.ask();
