@@ -174,12 +174,12 @@ tiling wide_tiles(microkernel<T> const& kernel, operands<T> const& o) {
   return t;
 }
 
-/// Whether a B of more rows of A than two comes from memory sooner if it is copied, a part of each row at a time: where
-/// L2 is small, stretches of many rows in as many pages push each other out.
+/// Whether a B from memory beside more than two rows of A comes sooner if it is copied, a part of each row at a time:
+/// where L2 is small and tiles are low, stretches of many rows in as many pages push each other out.
 template <class T>
-bool is_copied_sooner(cache_sizes const& caches, operands<T> const& o) {
+bool is_copied_sooner(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr std::int64_t size = sizeof(T), streamed_rows = 2;
-  return has_small_l2(caches) && o.m > streamed_rows && o.k * o.n * size > caches.l3;
+  return has_small_l2(caches) && kernel.widest <= 3 && o.m > streamed_rows && o.k * o.n * size > caches.l3;
 }
 
 /// A skinny C: B is used up as it comes, in stretches of its rows, while C stays in L2. A row is one stream from one
@@ -237,7 +237,8 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   auto const widest = static_cast<std::size_t>(kernel.widest);
   if (!transposed_b && are_whole_rows(kernel, o.m, o.n, o.k)) return whole_rows(o);
   if (!transposed_b && are_in_wide_tiles(caches, kernel, o.m, o.n, o.k)) return wide_tiles(kernel, o);
-  if (o.m <= 2 * kernel.mr && !transposed_b && !is_copied_sooner(caches, o)) return skinny(caches, kernel, o);
+  bool const few = o.m <= 2 * kernel.mr && !is_copied_sooner(caches, kernel, o);
+  if (few && !transposed_b) return skinny(caches, kernel, o);
   if (o.n <= 4 * kernel.nr && (o.a_col == 1 || o.m * size <= 512)) {
     // A narrow C: A is used up as it comes, along its rows or in rows that are short; a block of B fills half of L2.
     // Where threads may share k, it is a page of a row of A deep at most: of more blocks they have more equal shares.

@@ -102,6 +102,10 @@ row_work work_of(gemm_row const& row, problem const& p) {
   double const tiled_m = static_cast<double>(inside.m), tiled_n = static_cast<double>(inside.n);
   double const tiles_m = quotient_up(inside.m, bm), tiles_n = quotient_up(inside.n, bn);
   w.tiles = tiles_m * tiles_n;
+  if (row.blocks_down != nullptr) {
+    double const blocks = static_cast<double>(row.blocks_down(p));
+    w.tiles = blocks * tiles_n, w.tiles_down = rounded_up(tiles_m / blocks);
+  }
   w.filled_a = tiled_m / (tiles_m * static_cast<double>(bm));
   w.filled_b = tiled_n / (tiles_n * static_cast<double>(bn));
   w.is_cut = cut.unit != nullptr;
@@ -186,6 +190,7 @@ double estimator::operator()(row_work const& w, int multiprocessors) const {
       if (rounds == 0) last = std::max(last, 1.0);
     }
     steps += (row_->most_k != 0 ? 1 : m_.padding) * (rounded_up(steps * per_bk_) * bk_ - steps);
+    steps *= w.tiles_down;
     in_rounds = rounds * m_.blocks;
     if (last > 0) ++rounds;
     chunks = rounds * steps * per_bk_;

@@ -62,6 +62,7 @@ struct row_work {
   double size = 0;               ///< bytes of an element
   double m = 0, n = 0, k = 0;    ///< of the problem
   double tiles = 0, slices = 1;  ///< of C, without its strips, and of k
+  double tiles_down = 1;         ///< below each other, that a block computes in place of each of `tiles`
   double tile_share = 1;         ///< of a tile that its block computes
   bool is_cut = false;           ///< elements of C are put together from several blocks' sums
   bool is_even = false;          ///< of shares of one size
@@ -91,7 +92,7 @@ class estimator {
   /// for lines goes first. It was within a tenth of the best on all of 106 such shapes measured, closer than estimates
   /// are.
   double cost(problem const& p, int multiprocessors) const { return handicap(p) * (*this)(p, multiprocessors); }
-  double handicap(problem const& p) const { return gives_way(p) ? 2 : 1; }
+  double handicap(problem const& p) const { return gives_way(p) ? 1e3 : 1; }
   /// Whether the problem is left to the row that is made for lines, and whether this is that row.
   bool gives_way(problem const& p) const { return is_long_line(p) && !row_->one_line; }
   bool goes_first(problem const& p) const { return is_long_line(p) && row_->one_line; }

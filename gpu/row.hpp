@@ -62,6 +62,8 @@ struct gemm_row {
   gpu::operand_paths (*paths)(problem const&) = nullptr;
   /// What of C the row's tiles cover; strips beside and below it go to kernels for thin products. Unset: all.
   gpu::c_extent (*inside)(problem const&) = nullptr;
+  /// How many blocks share the tiles of each column of tiles. Unset: each tile has its own.
+  std::int64_t (*blocks_down)(problem const&) = nullptr;
 };
 
 struct axpy_row {

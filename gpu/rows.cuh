@@ -107,7 +107,8 @@ constexpr gpu::gemm_row rank_k_row() {
                      .tn = Tiling::tn},
           .flop_budget = 1e12,
           .launch = launch_rank_k<Tiling>,
-          .most_k = Tiling::bk};
+          .most_k = Tiling::bk,
+          .blocks_down = rank_k_blocks_down<Tiling>};
 }
 
 // clang-format off

@@ -150,12 +150,18 @@ inline std::int64_t blocks_down(std::int64_t across, std::int64_t down, std::int
   return best;
 }
 
+/// How many blocks share the rows of each column of tiles of C.
+template <class Tiling>
+std::int64_t rank_k_blocks_down(problem const& p) {
+  return blocks_down(tiles(p.n, Tiling::bn), tiles(p.m, Tiling::bm), dealt_multiprocessors * Tiling::blocks);
+}
+
 /// k is at most Tiling::bk.
 template <class Tiling>
 void launch_rank_k(problem const& p, CUstream_st* stream) {
   using T = typename Tiling::element;
   auto grid = tile_grid(p.m, p.n, Tiling::bm, Tiling::bn);
-  grid.y = static_cast<unsigned>(blocks_down(grid.x, grid.y, dealt_multiprocessors * Tiling::blocks));
+  grid.y = static_cast<unsigned>(rank_k_blocks_down<Tiling>(p));
   // Vectors of A go to neighbours in shared memory only along k, those of B only across it.
   bool const vectors_of_a = !p.trans_a && begins_with_vectors<T>(p.a, p.lda);
   bool const vectors_of_b = !p.trans_b && begins_with_vectors<T>(p.b, p.ldb);

@@ -357,12 +357,11 @@ TEST_CASE("a large C of a few terms is computed in wide tiles, unless it goes pa
     auto const cols = [&](cache_sizes const& at, std::int64_t m, std::int64_t k) {
       return tandem::cpu::choose_tiling(at, kernel, product<float>(m, 4096, k)).cols;
     };
-    auto const wide = kernel.rows[4] > 0 ? 4 * kernel.lanes : kernel.nr;
-    CHECK(cols(caches, 4096, 16) == wide);
+    CHECK(cols(caches, 4096, 16) == (kernel.widest == 4 ? 4 * kernel.lanes : kernel.nr));
     CHECK(cols(caches, 4096, 200) == kernel.nr);
     CHECK(cols(amd, 40, 16) == kernel.nr);  // C stays in L2
     CHECK(cols({.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20}, 4096, 16) == kernel.nr);
-    if (kernel.rows[4] == 0) continue;
+    if (kernel.widest < 4) continue;
     // From beyond L3 it is asked for ahead of time.
     auto const far = [&](std::int64_t l3) {
       auto o = product<float>(4095, 4095, 16);
@@ -630,7 +629,7 @@ TEST_CASE("tiles of a skinny C of up to two vectors are as wide as it is, and as
 TEST_CASE("beside a far C few terms of a B within half of L2 are in wide tiles, B packed if it is transposed") {
   for (auto const& caches : both_caches)
     for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
-      if (kernel.rows[4] == 0) return;
+      if (kernel.widest < 4) return;
       constexpr std::int64_t size = sizeof(T);
       std::int64_t const n = caches.l2 / 2 / 24 / size, m = caches.l2 / size / n + 1;
       REQUIRE(m > 2 * kernel.mr);
@@ -764,6 +763,70 @@ TEST_CASE("parts of many threads are cut into pieces of many rows, those of two 
     tandem::cpu::grid const g{.rows = static_cast<int>(std::min<std::int64_t>(o.m, 16)), .cols = 1, .terms = 1};
     auto const count = tandem::cpu::choose_pieces(o, t, g);
     CHECK((count >= 1 && count <= 4));
+  });
+}
+
+constexpr cache_sizes small_l2{.l1 = 32 << 10, .l2 = 512 << 10, .l3 = 32 << 20};
+
+TEST_CASE("where L2 is small a block of B fills a quarter of it, and one of A a sixteenth of L3") {
+  for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t size = sizeof(T);
+    auto const t = tandem::cpu::choose_tiling(small_l2, kernel, product<T>(5000, 5000, 5000));
+    CHECK(t.kc * t.nc * size <= small_l2.l2 / 4);
+    CHECK(t.kc * t.nc * size > small_l2.l2 / 8);
+    CHECK(t.kc * t.mc * size <= small_l2.l3 / 16 + t.rows * t.kc * size);
+    CHECK(t.kc * t.mc * size > small_l2.l3 / 32);
+    CHECK(t.tiles_pack_b);
+  });
+}
+
+TEST_CASE("beside a small L2, tiles of three vectors make short sums where registers are few, and nobody asks for C") {
+  for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    auto const tiling = [&](std::int64_t k) {
+      return tandem::cpu::choose_tiling(small_l2, kernel, product<T>(4096, 4096, k));
+    };
+    bool const low = kernel.widest == 3;
+    for (std::int64_t const k : {9, 24, 25, 128}) {
+      auto const t = tiling(k);
+      INFO("k ", k);
+      if (low) CHECK(t.cols == 3 * kernel.lanes);
+      if (low) CHECK(t.rows == kernel.rows[3]);
+      if (low) CHECK_FALSE(t.streaming);  // such rows are no whole lines
+      if (low) CHECK_FALSE(t.asks_for_c);
+    }
+    CHECK(tiling(129).cols == kernel.nr);
+    CHECK_FALSE(tiling(129).asks_for_c);
+    CHECK(tandem::cpu::choose_tiling({.l1 = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20}, kernel,
+                                     product<T>(4096, 4096, 129))
+              .asks_for_c);
+  });
+}
+
+TEST_CASE("beside a small L2, in low tiles, a B from memory is copied for three rows and more, by a pass of its own") {
+  for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    if (kernel.widest > 3) return;
+    constexpr std::int64_t size = sizeof(T);
+    std::int64_t const far = small_l2.l3 / 4000 / size + 1;
+    auto const tiling = [&](std::int64_t m, std::int64_t k) {
+      return tandem::cpu::choose_tiling(small_l2, kernel, product<T>(m, 4000, k));
+    };
+    for (std::int64_t const m : {std::int64_t{3}, 2 * kernel.mr}) {
+      INFO(m, " rows");
+      CHECK(tiling(m, far).pack_b);
+      CHECK_FALSE(tiling(m, far).tiles_pack_b);
+      CHECK_FALSE(tiling(m, far - 1).pack_b);
+    }
+    CHECK_FALSE(tiling(2, far).pack_b);
+    CHECK(tiling(2, far).b_ahead == 0);  // the hardware follows its rows
+    CHECK_FALSE(tiling(256, far).tiles_pack_b);
+    CHECK(tiling(257, far).tiles_pack_b);
+  });
+}
+
+TEST_CASE("beside a small L2 a transposed A is copied, and so are rows that meet in L1 beside many columns") {
+  for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    CHECK(tandem::cpu::choose_tiling(small_l2, kernel, product<T>(1000, 1000, 1000, true)).pack_a);
+    CHECK(tandem::cpu::choose_tiling(small_l2, kernel, product<T>(1000, 1024, 1024)).pack_a);
   });
 }
 

@@ -148,32 +148,44 @@ class choice_loss {
       }
       estimates_.emplace_back(subjects.size(), 0.0);
     }
+    others_.resize(works_.size());
   }
 
   /// ln of the row's costs, from now on.
   void set(std::size_t row, gpu::row_model const& model) {
     gpu::estimator const estimate(*(*subjects_)[row].row, model);
     for (std::size_t i = 0; i < works_.size(); ++i)
-      if (regrets_[i][row] >= 0)
-        estimates_[i][row] =
-            std::log(estimate(works_[i][row].of_row, (*subjects_)[row].multiprocessors)) + works_[i][row].log_handicap;
+      if (regrets_[i][row] >= 0) estimates_[i][row] = log_cost(estimate, i, row);
   }
 
-  /// The mean of ln(time of the pick / time of the best), where rows whose estimates are nearly alike are picked with
-  /// nearly the same probability, so that small changes of a model show.
-  double value() const {
-    constexpr double alike = 0.03;
+  /// Only this row changes until the next call: what the others contribute to `value` stays.
+  void vary(std::size_t row) {
+    varied_ = row;
+    for (std::size_t i = 0; i < works_.size(); ++i) {
+      auto& others = others_[i] = {};
+      for (std::size_t r = 0; r < subjects_->size(); ++r)
+        if (r != row && regrets_[i][r] >= 0) others.least = std::min(others.least, estimates_[i][r]);
+      for (std::size_t r = 0; r < subjects_->size(); ++r) {
+        if (r == row || regrets_[i][r] < 0) continue;
+        double const weight = std::exp((others.least - estimates_[i][r]) / alike);
+        others.weights += weight, others.regret += weight * regrets_[i][r];
+      }
+    }
+  }
+
+  /// With this model of the varied row, the mean of ln(time of the pick / time of the best), where rows whose estimates
+  /// are nearly alike are picked with nearly the same probability, so that small changes of a model show.
+  double value(gpu::row_model const& model) const {
+    constexpr double far = 100;  // times `alike`, beyond which the lower one is picked
+    gpu::estimator const estimate(*(*subjects_)[varied_].row, model);
     double sum = 0;
     for (std::size_t i = 0; i < works_.size(); ++i) {
-      double least = std::numeric_limits<double>::max();
-      for (std::size_t r = 0; r < subjects_->size(); ++r)
-        if (regrets_[i][r] >= 0) least = std::min(least, estimates_[i][r]);
-      double weights = 0, regret = 0;
-      for (std::size_t r = 0; r < subjects_->size(); ++r) {
-        double const behind = (estimates_[i][r] - least) / alike;
-        if (regrets_[i][r] < 0 || behind > 12) continue;
-        double const weight = std::exp(-behind);
-        weights += weight, regret += weight * regrets_[i][r];
+      auto const& others = others_[i];
+      double weights = others.weights, regret = others.regret;
+      if (regrets_[i][varied_] >= 0) {
+        double const ahead = weights > 0 ? (others.least - log_cost(estimate, i, varied_)) / alike : 0;
+        double const weight = std::exp(std::min(ahead, far));
+        weights += weight, regret += weight * regrets_[i][varied_];
       }
       sum += weights > 0 ? regret / weights : 0;
     }
@@ -182,6 +194,12 @@ class choice_loss {
 
  private:
   static constexpr double most_regret = 2;  // a pick that is worse is wrong, however much
+  static constexpr double alike = 0.03;
+
+  double log_cost(gpu::estimator const& estimate, std::size_t i, std::size_t row) const {
+    return std::log(estimate(works_[i][row].of_row, (*subjects_)[row].multiprocessors)) + works_[i][row].log_handicap;
+  }
+
   std::vector<subject> const* subjects_;
   struct work {
     gpu::row_work of_row = {};
@@ -190,6 +208,12 @@ class choice_loss {
   std::vector<std::vector<work>> works_;        // (problems, rows)
   std::vector<std::vector<double>> regrets_;    // (problems, rows); -1: does not take it
   std::vector<std::vector<double>> estimates_;  // (problems, rows)
+  /// Rows but the varied one: the lowest ln of a cost, and sums over them, each e^(lower by `alike`).
+  struct rows_together {
+    double least = std::numeric_limits<double>::max(), weights = 0, regret = 0;
+  };
+  std::vector<rows_together> others_;  // (problems)
+  std::size_t varied_ = 0;
 };
 
 /// Moves the models a little where that makes choices better: errors that matter lie where two rows are near each
@@ -201,9 +225,9 @@ void choose_better(measurements const& m, dtype type, std::vector<subject> const
   for (std::size_t r = 0; r < subjects.size(); ++r) choice.set(r, models[r]);
   for (int pass = 0; pass < 8; ++pass)
     for (std::size_t r = 0; r < subjects.size(); ++r) {
+      choice.vary(r);
       models[r] = search(models[r], 0.03, [&](gpu::row_model const& tried) {
-                    choice.set(r, tried);
-                    return choice.value() + own_fit * subjects[r].loss(tried);
+                    return choice.value(tried) + own_fit * subjects[r].loss(tried);
                   }).first;
       choice.set(r, models[r]);
     }
