@@ -135,7 +135,7 @@ TEST_CASE("of a C of one line with a long k, the row for lines goes first") {
   };
   for (auto const& line : {plain(1, 5000, 64, dtype::f32), plain(5000, 1, 64, dtype::f32)}) {
     CHECK(cost("gemv.f32.1x128x128", line) == 1);
-    CHECK(cost("skinny.f32.8x128x64", line) == 2);
+    CHECK(cost("skinny.f32.8x128x64", line) == 1000);
   }
   CHECK(cost("skinny.f32.8x128x64", plain(1, 5000, 63, dtype::f32)) == 1);
   CHECK(cost("skinny.f32.8x128x64", plain(2, 5000, 64, dtype::f32)) == 1);
@@ -179,6 +179,24 @@ TEST_CASE("blocks that stay take whole tiles, and then a slice or a share of tho
   CHECK(shared.chunks == 512 + 194);
   CHECK(shared.stretches == doctest::Approx(2 + 194. / 512));
   CHECK(shared.parts == (132 + 50) * 128 * 256 * 4);
+}
+
+TEST_CASE("blocks that run down C's rows take as long as the tiles that each has") {
+  auto const& row = row_named("rank_k.f32.32x128x32");
+  auto const work = [&](std::int64_t m, std::int64_t n) { return gpu::work_of(row, plain(m, n, 32, dtype::f32)); };
+  auto const small = work(5 * 32, 7 * 128);
+  CHECK(small.tiles == 5 * 7);
+  CHECK(small.tiles_down == 1);
+  auto const large = work(1563 * 32, 128);
+  REQUIRE(large.tiles < 1563);
+  CHECK(large.tiles_down == std::ceil(1563 / large.tiles));
+  gpu::row_model model;
+  model.call = model.round = model.chunk = 0, model.far = 2;
+  gpu::estimator const estimate(row, model);
+  auto once = large, twice = large;
+  once.m = once.n = twice.m = twice.n = 0;  // no bytes
+  twice.tiles_down *= 2;
+  CHECK(estimate(twice, multiprocessors) == doctest::Approx(2 * estimate(once, multiprocessors)));
 }
 
 TEST_CASE("slices of k may take several rounds of blocks") {
