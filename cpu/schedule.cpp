@@ -64,7 +64,8 @@ bool columns_lie_well(cache_sizes const& caches, operands<T> const& o, tiling co
   constexpr std::int64_t line = 64, few_columns = 1536;
   std::int64_t const stride = o.a_col * static_cast<std::int64_t>(sizeof(T));
   std::int64_t const places = std::min(page / std::gcd(stride, page), page / line);  // in a page, at which they begin
-  return o.a_col != 1 && !has_large_l2(caches) && !has_small_l2(caches) && o.n <= few_columns && t.kc <= places * (caches.l2 / page);
+  return o.a_col != 1 && !has_large_l2(caches) && !has_small_l2(caches) && o.n <= few_columns &&
+         t.kc <= places * (caches.l2 / page);
 }
 
 /// Whether C is written once, in whole lines, and is too large to be found in a cache afterwards.
@@ -219,13 +220,14 @@ bool are_streams(cache_sizes const& caches, microkernel<T> const& kernel, operan
   return o.a_col != 1 && o.b_col == 1 && o.m > kernel.mr && o.k > many && !copied;
 }
 
-/// Whether sums are so short that tiles end often, on a processor that ends low ones sooner: they write to fewer rows of
-/// C at a time, which are in each other's way where they are a multiple of a page apart. Intel's of late, if three
+/// Whether sums are so short that tiles end often, on a processor that ends low ones sooner: they write to fewer rows
+/// of C at a time, which are in each other's way where they are a multiple of a page apart. Intel's of late, if three
 /// vectors leave enough rows, and those of a small L2.
 template <class T>
 bool has_low_tiles(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr std::int64_t short_sum = 128, high = 8;
-  return o.k <= short_sum && (has_small_l2(caches) ? kernel.widest == 3 : has_large_l2(caches) && kernel.rows[3] >= high);
+  return o.k <= short_sum &&
+         (has_small_l2(caches) ? kernel.widest == 3 : has_large_l2(caches) && kernel.rows[3] >= high);
 }
 
 template <class T>

@@ -26,7 +26,8 @@ HWY_INLINE V in_register(V v) {
   return v;
 }
 
-// A vector that was multiplied is still there behind this: g++ would let a sum take its register, and move others about.
+// A vector that was multiplied is still there behind this: g++ would let a sum take its register, and move others
+// about.
 template <class V>
 HWY_INLINE void keep([[maybe_unused]] V const& v) {
 #if HWY_ARCH_X86 && HWY_COMPILER_GCC_ACTUAL

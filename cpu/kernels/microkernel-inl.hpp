@@ -27,7 +27,7 @@ constexpr int cols_ahead = 512 / sizeof(T);
 // Steps of k in one turn of the loop along rows of A that lie together: where addresses and counting take turns from
 // the arithmetic, and registers are left, without which g++ moves sums about.
 template <int R, int V>
-constexpr int steps_at_once = HWY_MAX_BYTES == 32 && R <= 6 && R * V + V + 1 < 16 ? 4 : 1;
+constexpr int steps_at_once = HWY_MAX_BYTES == 32 && R <= 6 && R* V + V + 1 < 16 ? 4 : 1;
 template <int R, int V>
 HWY_INLINE std::int64_t whole_turns(std::int64_t steps) {
   constexpr std::int64_t at_once = steps_at_once<R, V>;
@@ -44,10 +44,9 @@ struct later_rows {
         step(w.next_rows == 0  ? 0
              : w.next_step > 0 ? w.next_step * static_cast<std::int64_t>(sizeof(T))
                                : lines * line),
-        steps(whole_turns<R, V>(
-            is_apart(w)    ? w.next_length * static_cast<std::int64_t>(sizeof(T)) / (lines * line) + 1
-            : w.asks_for_c ? w.k / R + 1
-                           : w.k)) {}
+        steps(whole_turns<R, V>(is_apart(w) ? w.next_length * static_cast<std::int64_t>(sizeof(T)) / (lines * line) + 1
+                                : w.asks_for_c ? w.k / R + 1
+                                               : w.k)) {}
   // Rows that lie together are one.
   static HWY_INLINE bool is_apart(far_tile_work<T> const& w) { return w.next_rows > 0 && w.next_row != w.next_length; }
   HWY_INLINE bool has_row(far_tile_work<T> const& w, std::int64_t row) const {
@@ -351,7 +350,7 @@ struct rows_in_place {
 // All steps of k on such rows.
 template <class T, class D, int R, int V, asked ahead, bool whole, class Work>
 HWY_INLINE void add_products_of_rows(Work const& w, rows_of<T, R> a, first_lanes<D> const& last,
-                                      hn::Vec<D> (&acc)[R][V]) {
+                                     hn::Vec<D> (&acc)[R][V]) {
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
   rows_in_place<T, D, R, V, ahead, whole> rows{w.b, w.b_row, last, a};
   if constexpr (ahead == asked::nothing) {

@@ -796,9 +796,9 @@ TEST_CASE("beside a small L2, tiles of three vectors make short sums where regis
     }
     CHECK(tiling(129).cols == kernel.nr);
     CHECK_FALSE(tiling(129).asks_for_c);
-    CHECK(tandem::cpu::choose_tiling({.l1 = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20}, kernel,
-                                     product<T>(4096, 4096, 129))
-              .asks_for_c);
+    CHECK(
+        tandem::cpu::choose_tiling({.l1 = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20}, kernel, product<T>(4096, 4096, 129))
+            .asks_for_c);
   });
 }
 
