@@ -16,8 +16,8 @@ struct cache_sizes {
 /// Intel's of late, 2 MiB and more, which are farther from L3 than AMD's of 1 MiB.
 inline bool has_large_l2(cache_sizes const& caches) { return caches.l2 > (1 << 20); }
 
-/// AMD's up to Zen 3, and what is unknown. Measured on a Zen 3 whose other hardware threads work for others, so that a
-/// core has but a part of it.
+/// AMD's up to Zen 3, Intel's desktops of old, and what is unknown. Measured on a Zen 3 whose other hardware threads
+/// work for others, so that a core has but a part of it.
 inline bool has_small_l2(cache_sizes const& caches) { return caches.l2 <= (512 << 10); }
 
 /// Those whose hardware goes on from row to row of a matrix in memory as fast as it comes, and which lose where rows

@@ -239,8 +239,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   auto const widest = static_cast<std::size_t>(kernel.widest);
   if (!transposed_b && are_whole_rows(kernel, o.m, o.n, o.k)) return whole_rows(o);
   if (!transposed_b && are_in_wide_tiles(caches, kernel, o.m, o.n, o.k)) return wide_tiles(kernel, o);
-  bool const few = o.m <= 2 * kernel.mr && !is_copied_sooner(caches, kernel, o);
-  if (few && !transposed_b) return skinny(caches, kernel, o);
+  if (o.m <= 2 * kernel.mr && !transposed_b && !is_copied_sooner(caches, kernel, o)) return skinny(caches, kernel, o);
   if (o.n <= 4 * kernel.nr && (o.a_col == 1 || o.m * size <= 512)) {
     // A narrow C: A is used up as it comes, along its rows or in rows that are short; a block of B fills half of L2.
     // Where threads may share k, it is a page of a row of A deep at most: of more blocks they have more equal shares.

@@ -35,7 +35,7 @@ HWY_INLINE std::int64_t whole_turns(std::int64_t steps) {
 }
 
 // Asks for rows that are read later, line by line, as fast as R rows of this tile's A are used up; for L2, because L1
-// is full. Without such rows it asks again for what is there.
+// is full.
 template <class T, int R, int V>
 struct later_rows {
   static constexpr int line = 64, lines = (R * static_cast<int>(sizeof(T)) + line - 1) / line;  // a step of k
@@ -152,12 +152,10 @@ template <class T, class D, int R, int V>
 HWY_INLINE void stream(tile_work<T> const& w, hn::Vec<D> const (&values)[R][V]) {
   D const d;
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
-  T* HWY_RESTRICT const c = w.c;
-  std::int64_t const ldc = w.ldc;  // such stores could change it, for all that the compiler knows
   HWY_UNROLL(16)
   for (int r = 0; r < R; ++r) {
     HWY_UNROLL(24)
-    for (int v = 0; v < V; ++v) hn::Stream(values[r][v], d, c + r * ldc + v * N);
+    for (int v = 0; v < V; ++v) hn::Stream(values[r][v], d, w.c + r * w.ldc + v * N);
   }
 }
 
@@ -188,30 +186,22 @@ HWY_INLINE void write(tile_work<T> const& w, hn::Vec<D> (&acc)[R][V], first_lane
   }
 }
 
-// One step of k: the outer product of a column of A and a row of B.
-template <class T, class D, int R, int V>
-HWY_INLINE void add_product(rows_of<T, R> const& a, hn::Vec<D> const (&b_row)[V], hn::Vec<D> (&acc)[R][V]) {
-  HWY_UNROLL(16)
-  for (int r = 0; r < R; ++r) {
-    auto const element = hn::Set(D(), *a.at(r));
-    HWY_UNROLL(4)
-    for (int v = 0; v < V; ++v) acc[r][v] = hn::MulAdd(element, b_row[v], acc[r][v]);
-  }
-}
-
-// The same of several such steps, `step` of them behind the first.
-template <class T, class D, int R, int V>
-HWY_INLINE void add_product_of_several(rows_of<T, R> const& a, int step, hn::Vec<D> const (&b_row)[V],
-                                       hn::Vec<D> (&acc)[R][V]) {
+// One step of k, or of several at once the one that is `step` behind the first: the outer product of a column of A and
+// a row of B.
+template <class T, class D, int R, int V, bool several = false>
+HWY_INLINE void add_product(rows_of<T, R> const& a, hn::Vec<D> const (&b_row)[V], hn::Vec<D> (&acc)[R][V],
+                            int step = 0) {
   HWY_UNROLL(16)
   for (int r = 0; r < R; ++r) {
     auto const element = hn::Set(D(), a.at(r)[step]);
     HWY_UNROLL(4)
     for (int v = 0; v < V; ++v) acc[r][v] = hn::MulAdd(element, b_row[v], acc[r][v]);
-    keep(element);
+    if constexpr (several) keep(element);
   }
-  HWY_UNROLL(4)
-  for (int v = 0; v < V; ++v) keep(b_row[v]);
+  if constexpr (several) {
+    HWY_UNROLL(4)
+    for (int v = 0; v < V; ++v) keep(b_row[v]);
+  }
 }
 
 // So many steps of k on such rows of A and on the next rows of B.
@@ -226,7 +216,7 @@ HWY_INLINE void add_steps(std::int64_t steps, rows_of<T, R>& a, Rows& rows, hn::
           HWY_FENCE;  // the next step's loads would take registers from this one's sums
           hn::Vec<D> b_row[V];
           rows.next(b_row);
-          add_product_of_several<T, D, R, V>(a, s, b_row, acc);
+          add_product<T, D, R, V, true>(a, b_row, acc, s);
         }
         a.advance_together(at_once);
       }
