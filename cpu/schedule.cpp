@@ -68,12 +68,14 @@ bool columns_lie_well(cache_sizes const& caches, operands<T> const& o, tiling co
          t.kc <= places * (caches.l2 / page);
 }
 
-/// Whether C is written once, in whole lines, and is too large to be found in a cache afterwards.
+/// Whether C is written once, in whole lines or parts that do not overlap them, and is too large to be found in a cache
+/// afterwards.
 template <class T>
 bool streams(cache_sizes const& caches, operands<T> const& o, tiling const& t) {
   constexpr std::int64_t size = sizeof(T), line = 64;
-  return o.beta == 0 && o.k <= t.kc && o.m * o.n * size > caches.l3 / 2 && o.ldc * size % line == 0 &&
-         t.cols * size % line == 0 && reinterpret_cast<std::uintptr_t>(o.c) % line == 0;
+  bool const has_lines = t.cols * size % line == 0 || line % (t.cols * size) == 0;
+  return o.beta == 0 && o.k <= t.kc && o.m * o.n * size > caches.l3 / 2 && has_lines && o.ldc * size % line == 0 &&
+         reinterpret_cast<std::uintptr_t>(o.c) % line == 0;
 }
 
 /// Whether all operands stay in L2, or nearly.
@@ -303,8 +305,9 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
   if (o.a_col == 1) t.dot_cols = columns_left(kernel, o.m, o.n, o.k, std::min<std::int64_t>(2, kernel.lanes / 4));
   t.streaming = streams(caches, o, t);
   t.asks_for_next_c = t.asks_for_c && o.k <= short_sum;
-  if (is_beyond_l2 && !t.streaming && o.k <= few && kernel.widest == 4 && o.m > 2 * kernel.mr && o.n > 4 * kernel.nr &&
-      o.k * o.n * size <= caches.l2 / 2) {
+  bool const is_low = has_small_l2(caches) && has_low_tiles(caches, kernel, o);
+  if (is_beyond_l2 && !t.streaming && !is_low && o.k <= few && kernel.rows[4] > 0 && o.m > 2 * kernel.mr &&
+      o.n > 4 * kernel.nr && o.k * o.n * size <= caches.l2 / 2) {
     // C takes longer than the sums. Of wide tiles it has fewer rows at a time, each longer, and the hardware looks
     // ahead; from beyond L3 not far enough: there the C of the second tile from here is asked for.
     t.rows = kernel.rows[4], t.cols = 4 * kernel.lanes;
