@@ -27,7 +27,6 @@ template <class T>
 __global__ void __launch_bounds__(256) align(aligned_copy<T> a, aligned_copy<T> b) {
   constexpr int edge = align_edge, width = vector_width<T>, lines = 256 / edge, vectors = edge / width;
   __shared__ T smem[edge][edge + 1];  // (line of the operand, along it), padded
-  let_next_kernel_start();
   wait_for_kernel_before();
   auto const o = blockIdx.z == 0 ? a : b;
   int const thread = static_cast<int>(threadIdx.x), along = thread % edge, across = thread / edge;
@@ -55,6 +54,9 @@ __global__ void __launch_bounds__(256) align(aligned_copy<T> a, aligned_copy<T> 
     }
     __syncthreads();  // before the next square
   }
+  // Not earlier: between blocks of this kernel those of the next one find registers and shared memory in pieces, in
+  // which fewer of them have room than a multiprocessor holds, and the last ones wait for another's end.
+  let_next_kernel_start();
 }
 
 template <class T>
