@@ -52,6 +52,7 @@ struct dealt_edge {
 /// A thread's elements of the block's tile.
 template <class T, int lanes_m, int lanes_n, int tm, int tn>
 struct dealt_place {
+  static constexpr int row_width = vector_width<T>;  // rows together
   static constexpr int row_step = dealt_edge<T, lanes_m, tm>::step, col_step = dealt_edge<T, lanes_n, tn>::step;
   dealt_edge<T, lanes_m, tm> rows;
   dealt_edge<T, lanes_n, tn> cols;

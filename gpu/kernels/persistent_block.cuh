@@ -42,6 +42,8 @@ enum class copy_pace { at_once, with_first_steps, with_every_second };
 ///   registers, from first_a() and first_b() of the thread's place on, to_next() further of each step; body(), the
 ///   innermost loop's, with operands by registers or not; pace(), of copies where some are of single elements, and
 ///   those of B across k or not;
+/// - starts_ahead: the copies of the next tile's first chunks start before this one is written, which then leaves all
+///   stages but the last alone;
 /// - least_code, as gemm_row has it.
 template <class T, int warps_m, int warps_n, int wm_, int wn_, int bk_, int stages_, int blocks_, int groups_,
           bool sums_meet_>
@@ -54,6 +56,7 @@ struct persistent_block {
   static constexpr bool sums_meet = sums_meet_;
   static constexpr int tile_rows = 8;   // of tiles that are computed at about the same time
   static constexpr int least_code = 0;  // runs anywhere
+  static constexpr bool starts_ahead = false;
   static constexpr copy_pace pace(bool) { return copy_pace::at_once; }
 
   // The sums lie where the chunks were, a row of C a line.
@@ -87,29 +90,24 @@ template <class Layout, int threads, bool vectors, bool ends_between>
 using tiles_of = std::conditional_t<Layout::transposed && vectors, register_tiles<Layout, threads>,
                                     async_tiles<Layout, threads, vectors, ends_between>>;
 
-/// Adds the products of `chunks` chunks, at least one, of which the first has `first` steps of k, `stages` - 1 of them
-/// on their way. `whole`: their tiles lie inside the operands.
-template <class tiling, bool whole, class Tiles_a, class Tiles_b, class Place, class T>
-__device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* smem_a, T* smem_b, Tiles_a& a_tiles,
-                                           Tiles_b& b_tiles, int first, int chunks, Place const& place) {
-  using layout_a = typename Tiles_a::layout;
-  using layout_b = typename Tiles_b::layout;
-  constexpr int stages = tiling::stages, size_a = layout_a::size, size_b = layout_b::size;
-  constexpr int reads = tiling::group_k / tiling::steps;  // of a chunk
-  static_assert(tiling::group_k % tiling::steps == 0 && reads % 2 == 0, "fragments alternate between two sets");
-  constexpr bool by_registers = Tiles_a::by_registers || Tiles_b::by_registers;
-  constexpr bool any_single = Tiles_a::is_single || Tiles_b::is_single;
-  constexpr auto pace =
-      any_single ? tiling::pace(Tiles_b::is_single && !layout_b::contiguous_in_k) : copy_pace::at_once;
-  int to_copy = chunks - 1;  // besides the first
-  auto const copy_chunk = [&](int stage) {
-    if (to_copy > 0) {
-      a_tiles.template copy<whole>(smem_a + stage * size_a);
-      b_tiles.template copy<whole>(smem_b + stage * size_b);
-    }
-    --to_copy;
-    commit_async();
-  };
+/// Starts the copy of a tile's next chunk, if there is one `to_copy`. `whole`: their tiles lie inside the operands.
+template <bool whole, class Tiles_a, class Tiles_b, class T>
+__device__ __forceinline__ void copy_chunk(T* smem_a, T* smem_b, Tiles_a& a_tiles, Tiles_b& b_tiles, int stage,
+                                           int& to_copy) {
+  if (to_copy > 0) {
+    a_tiles.template copy<whole>(smem_a + stage * Tiles_a::layout::size);
+    b_tiles.template copy<whole>(smem_b + stage * Tiles_b::layout::size);
+  }
+  --to_copy;
+  commit_async();
+}
+
+/// Starts the copies of a tile's first chunks, `stages` - 1 of its `chunks`, of which the first has `first` steps of k.
+/// Returns how many are left to copy, or less than 0.
+template <class tiling, bool whole, class Tiles_a, class Tiles_b, class T>
+__device__ __forceinline__ int start_chunks(T* smem_a, T* smem_b, Tiles_a& a_tiles, Tiles_b& b_tiles, int first,
+                                            int chunks) {
+  int to_copy = chunks - 1;
   a_tiles.fetch_part(first);
   b_tiles.fetch_part(first);
   __syncthreads();  // others may still read what was there before
@@ -119,7 +117,24 @@ __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* 
   b_tiles.store(smem_b);
   commit_async();
 #pragma unroll 1
-  for (int stage = 1; stage < stages - 1; ++stage) copy_chunk(stage);
+  for (int stage = 1; stage < tiling::stages - 1; ++stage)
+    copy_chunk<whole>(smem_a, smem_b, a_tiles, b_tiles, stage, to_copy);
+  return to_copy;
+}
+
+/// Adds the products of `chunks` chunks, at least one, after start_chunks() has left `to_copy` of them.
+template <class tiling, bool whole, class Tiles_a, class Tiles_b, class Place, class T>
+__device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* smem_a, T* smem_b, Tiles_a& a_tiles,
+                                           Tiles_b& b_tiles, int chunks, int to_copy, Place const& place) {
+  using layout_a = typename Tiles_a::layout;
+  using layout_b = typename Tiles_b::layout;
+  constexpr int stages = tiling::stages, size_a = layout_a::size, size_b = layout_b::size;
+  constexpr int reads = tiling::group_k / tiling::steps;  // of a chunk
+  static_assert(tiling::group_k % tiling::steps == 0 && reads % 2 == 0, "fragments alternate between two sets");
+  constexpr bool by_registers = Tiles_a::by_registers || Tiles_b::by_registers;
+  constexpr bool any_single = Tiles_a::is_single || Tiles_b::is_single;
+  constexpr auto pace =
+      any_single ? tiling::pace(Tiles_b::is_single && !layout_b::contiguous_in_k) : copy_pace::at_once;
   wait_async<stages - 2>();
   __syncthreads();
 
@@ -135,7 +150,7 @@ __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* 
   for (int chunk = 0; chunk < chunks; ++chunk) {
     [[maybe_unused]] shared_address first_a = {}, first_b = {};
     if constexpr (pace == copy_pace::at_once) {
-      copy_chunk(free_stage);
+      copy_chunk<whole>(smem_a, smem_b, a_tiles, b_tiles, free_stage, to_copy);
     } else {
       first_a = a_tiles.first_target(smem_a + free_stage * size_a);
       first_b = b_tiles.first_target(smem_b + free_stage * size_b);
@@ -281,24 +296,43 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
   wait_for_kernel_before();
   let_next_kernel_start();  // now that what was before has ended, for kernels that go beside this one
 
-  for (int number = 0;; ++number) {
-    auto const now = find_stretch(s, blockIdx.x, number);
-    if (now.empty()) break;
-    auto const tile = find_tile<tiling::tile_rows>(s, now.tile);
-    // The first chunk of a tile has the steps that are left over of k, so that all others are whole.
-    int const left_over = static_cast<int>(g.k - (s.chunks - 1) * bk), chunks = static_cast<int>(now.end - now.begin);
-    int const first = now.begin == 0 ? left_over : bk;
-    std::int64_t const p0 = now.begin == 0 ? 0 : left_over + (now.begin - 1) * bk;
+  auto const chunks_of = [](stretch const& part) { return static_cast<int>(part.end - part.begin); };
+  // Returns how many steps of k its first chunk has: that of a tile those that are left over, so that all others are
+  // whole.
+  auto const move_to = [&](stretch const& part) {
+    auto const tile = find_tile<tiling::tile_rows>(s, part.tile);
+    int const left_over = static_cast<int>(g.k - (s.chunks - 1) * bk);
+    std::int64_t const p0 = part.begin == 0 ? 0 : left_over + (part.begin - 1) * bk;
     a_tiles.move_to(tile.m * bm, p0);
     b_tiles.move_to(tile.n * bn, p0);
+    return part.begin == 0 ? left_over : bk;
+  };
+  [[maybe_unused]] stretch next = {};
+  [[maybe_unused]] auto const start_ahead = [&](int number) {
+    next = find_stretch(s, blockIdx.x, number);
+    if (!next.empty()) start_chunks<tiling, false>(smem_a, smem_b, a_tiles, b_tiles, move_to(next), chunks_of(next));
+  };
+  if constexpr (tiling::starts_ahead) start_ahead(0);
+  for (int number = 0;; ++number) {
+    auto const now = tiling::starts_ahead ? next : find_stretch(s, blockIdx.x, number);
+    if (now.empty()) break;
+    int const chunks = chunks_of(now);
+    [[maybe_unused]] int const first = tiling::starts_ahead ? 0 : move_to(now);
     T acc[tiling::tm][tiling::tn] = {};  // (tm, tn)
+    auto const add = [&]<bool whole>() {
+      int to_copy = chunks - (stages - 1);
+      if constexpr (!tiling::starts_ahead)
+        to_copy = start_chunks<tiling, whole>(smem_a, smem_b, a_tiles, b_tiles, first, chunks);
+      add_chunks<tiling, whole>(acc, smem_a, smem_b, a_tiles, b_tiles, chunks, to_copy, place);
+    };
     if (all_whole || (two_loops && a_tiles.whole() && b_tiles.whole()))
-      add_chunks<tiling, true>(acc, smem_a, smem_b, a_tiles, b_tiles, first, chunks, place);
+      add.template operator()<true>();
     else
-      add_chunks<tiling, false>(acc, smem_a, smem_b, a_tiles, b_tiles, first, chunks, place);
+      add.template operator()<false>();
 
     // Found once more: kept, these values would take registers from the loop over k.
     keep(number);
+    if constexpr (tiling::starts_ahead) start_ahead(number + 1);
     auto const done = find_stretch(s, blockIdx.x, number);
     auto const place_of_tile = find_tile<tiling::tile_rows>(s, done.tile);
     std::int64_t i0 = place_of_tile.m * bm, j0 = place_of_tile.n * bn;

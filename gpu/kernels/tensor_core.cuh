@@ -36,6 +36,7 @@ struct fragment_layout {
 
 /// A lane's elements of C: of each 8 x 8 of the warp's tile one row's two neighbours.
 struct lane_place {
+  static constexpr int row_width = 1, row_step = 8, col_step = 8;
   int row, col;
   __device__ int row_of(int i) const { return row + i * 8; }
   __device__ int col_of(int j) const { return col + j / 2 * 8 + j % 2; }
@@ -43,8 +44,8 @@ struct lane_place {
 
 /// Warps that multiply wm x wn elements of C with 8 steps of k at once.
 template <class T, int warps_m, int warps_n, int wm, int wn, int bk, int stages, int blocks, int groups = 1>
-struct tensor_tiling : persistent_block<T, warps_m, warps_n, wm, wn, bk, stages, blocks, groups, true> {
-  using block = persistent_block<T, warps_m, warps_n, wm, wn, bk, stages, blocks, groups, true>;
+struct tensor_tiling : persistent_block<T, warps_m, warps_n, wm, wn, bk, stages, blocks, groups, (groups > 1)> {
+  using block = persistent_block<T, warps_m, warps_n, wm, wn, bk, stages, blocks, groups, (groups > 1)>;
   static constexpr int tm = wm / 8, tn = wn / 4;
   static constexpr int steps = 8, each_a = steps / 2, each_b = steps / 4;  // of a product of 16 x 8 elements
   static constexpr int fragment_a = wm / 16 * each_a, fragment_b = wn / 8 * each_b;
@@ -58,6 +59,7 @@ struct tensor_tiling : persistent_block<T, warps_m, warps_n, wm, wn, bk, stages,
   static constexpr bool vectors_along_k = true, all_by_vectors = true, ends_between_vectors = true;
   static bool takes_by_vectors(operand_place o) { return o.whole_vectors; }
   static constexpr int least_code = 90;
+  static constexpr bool starts_ahead = groups == 1;
   static constexpr loop_body body(bool) { return loop_body::chunk; }
   /// As persistent_tiling's.
   static constexpr double rate = 25e6, of_element = 8, of_element_along_k = 11;
@@ -113,10 +115,28 @@ struct tensor_tiling : persistent_block<T, warps_m, warps_n, wm, wn, bk, stages,
 
   __device__ __forceinline__ static void write(gemm_operands<T> const& g, std::int64_t i0, std::int64_t j0,
                                                lane_place const& place, T const (&acc)[tm][tn], T* smem, bool vectors) {
-    if (groups == 1 && vectors)
-      write_vectors(g, i0, j0, place, acc);
-    else
+    if constexpr (groups > 1) {
       add_groups<tensor_tiling>(g, i0, j0, place, acc, smem, vectors);
+    } else if (vectors) {
+      write_vectors(g, i0, j0, place, acc);
+    } else {
+      __syncthreads();  // others may still read the last stage's chunk
+      write_warp_along_rows<1>(g, i0, j0, place, acc, in_last_stage(smem));
+    }
+  }
+
+ private:
+  static constexpr int last_a = block::bm * bk, last_b = block::bn * bk;  // elements of a stage
+  static constexpr int rows_size = along_single_rows_size<T, tn, 4>;
+  static_assert(groups > 1 || last_a / rows_size + last_b / rows_size >= warps_m * warps_n, "C's rows fit in there");
+
+  /// A warp's place for rows of C in the last stage, where no chunk of the next tile is on its way.
+  __device__ static T* in_last_stage(T* smem) {
+    constexpr int warps_in_a = last_a / rows_size;
+    int const warp = block::warp();
+    T* const a = smem + (stages - 1) * last_a;
+    T* const b = smem + stages * last_a + (stages - 1) * last_b;
+    return warp < warps_in_a ? a + warp * rows_size : b + (warp - warps_in_a) * rows_size;
   }
 };
 

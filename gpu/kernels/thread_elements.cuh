@@ -11,7 +11,7 @@ namespace TANDEM_KERNEL_NAMESPACE {
 /// and `cols_apart` elements from each other.
 template <class T, int rows_apart, int cols_apart>
 struct thread_place {
-  static constexpr int width = vector_width<T>, row_step = rows_apart, col_step = cols_apart;
+  static constexpr int width = vector_width<T>, row_width = width, row_step = rows_apart, col_step = cols_apart;
   int row, col;
   __device__ int row_of(int i) const { return row + i / width * row_step + i % width; }
   __device__ int col_of(int j) const { return col + j / width * col_step + j % width; }
