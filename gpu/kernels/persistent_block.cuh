@@ -276,8 +276,9 @@ template <class tiling, bool trans_a, bool trans_b, bool across, bool along>
 __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
     persistent(persistent_product<typename tiling::element> product) {
   if (tiling::least_code > compiled_for) return;  // no row that needs it is taken there
-  auto const& [g, extent_a, extent_b, s, parts, vectors_of_c] = product;
   using T = typename tiling::element;
+  gemm_operands<T> const& g = product.g;
+  shares const& s = product.shared;
   using layout_a = typename tiling::template layout_a<!trans_a>;
   using layout_b = typename tiling::template layout_b<trans_b>;
   constexpr int bm = tiling::bm, bn = tiling::bn, bk = tiling::bk, stages = tiling::stages;
@@ -285,8 +286,8 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
   constexpr bool ends_between = tiling::ends_between_vectors && (!trans_a || trans_b);
   using tiles_a = tiles_of<layout_a, tiling::threads, trans_a ? across : along, ends_between>;
   using tiles_b = tiles_of<layout_b, tiling::threads, trans_b ? along : across, ends_between>;
-  tiles_a a_tiles(g.a, g.lda, extent_a);
-  tiles_b b_tiles(g.b, g.ldb, extent_b);
+  tiles_a a_tiles(g.a, g.lda, product.extent_a);
+  tiles_b b_tiles(g.b, g.ldb, product.extent_b);
   constexpr bool all_whole = tiles_a::fills && tiles_b::fills;
   // Where both operands lie along k, a tile's lines are inside or not, which takes no loop of its own.
   constexpr bool two_loops = !all_whole && (trans_a || !trans_b || !along);
@@ -341,9 +342,9 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
     if (is_part) {
       i0 = j0 = 0;
       to.m = bm, to.n = to.ldc = bn, to.alpha = 1, to.beta = 0;
-      to.c = parts + find_part(s, blockIdx.x, done) * bm * bn;
+      to.c = product.parts + find_part(s, blockIdx.x, done) * bm * bn;
     }
-    tiling::write(to, i0, j0, place, acc, smem_a, vectors_of_c || is_part);
+    tiling::write(to, i0, j0, place, acc, smem_a, product.vectors_of_c || is_part);
   }
 }
 
