@@ -4,6 +4,7 @@
 #include <barrier>
 #include <thread>
 
+#include "gpu/describe.hpp"
 #include "gpu/simt/descriptor.hpp"
 #include "gpu/simt/rows.hpp"
 #include "tests/unit/gpu_problems.hpp"
@@ -113,6 +114,33 @@ TEST_CASE("shares of the chunks begin and end anywhere in tiles") { CHECK(check_
 TEST_CASE("a tile of which many blocks have parts is right") { CHECK(check_rows_on(deep_shapes) >= 2); }
 TEST_CASE("tiles cut into the same slices of k are right") { CHECK(check_rows_on(sliced_shapes, "slice") == 10); }
 TEST_CASE("tiles shared chunk by chunk are right") { CHECK(check_rows_on(shared_shapes, "share") == 2); }
+
+TEST_CASE("a block that stays writes each of its tiles beside the next one's first chunks") {
+  auto const& table = tandem::simt::plain_rows();
+  int checked = 0;
+  for (int i = 0; i < table.gemm_count; ++i) {
+    auto const& row = table.gemm[i];
+    auto const& [bm, bn, bk, wm, wn, tm, tn, groups] = row.tiling;
+    if (std::string_view(row.technique) != "tensor_core" || groups > 1) continue;
+    bool const vectors = checked % 2 == 0;  // of C; they are large: each row gets one of the two
+    // So many columns of tiles that a block has two whole ones.
+    shape s{.m = 22 * bm + 5, .k = bk + 3, .trans_a = vectors, .alpha = -0.75, .beta = 1, .padding = vectors ? 4 : 3};
+    tandem::problem p;
+    p.dtype = row.dtype, p.m = s.m, p.k = s.k, p.trans_a = s.trans_a, p.lda = vectors ? s.m : s.k;
+    tandem::gpu::k_cut cut;
+    std::int64_t across = 5;
+    do {
+      s.n = across * bn + (vectors ? 2 : 3);
+      p.n = s.n, p.ldb = p.ldc = s.n + s.padding;
+      cut = row.cut_k(p);
+      ++across;
+    } while (23 * across - cut.shared_tiles <= cut.blocks);
+    CAPTURE(describe(s));
+    CHECK(run_and_compare(find("simt." + tandem::gpu::row_name(row)), s) == 0);
+    ++checked;
+  }
+  CHECK(checked == 8);
+}
 
 TEST_CASE("operands that come by elements, or transposed, are copied first where the product is large enough") {
   auto const& table = tandem::simt::plain_rows();
