@@ -112,8 +112,8 @@ class estimator {
   double per_near_byte_, per_far_byte_;
 };
 
-/// The numbers measured on built_in_device(); nullptr: none, and dispatch takes the row only when it is named. `row` is a
-/// kernel's name without its backend: "persistent.f32.128x256x8".
+/// The numbers measured on built_in_device(); nullptr: none, and dispatch takes the row only when it is named. `row` is
+/// a kernel's name without its backend: "persistent.f32.128x256x8".
 row_model const* built_in_model(std::string_view row);
 /// What they were measured on.
 std::string_view built_in_device();
