@@ -172,10 +172,11 @@ struct block {
   void ask_ahead(far_tile_work<T>& w, std::int64_t i, std::int64_t height, std::int64_t j) const {
     constexpr std::int64_t size = sizeof(T), least = 128, most = 1024;  // bytes of a row
     std::int64_t const cols = tiled_cols();
-    bool const last_asks_for_a = cols > t.cols || (kb * size >= least && kb * size <= most);
+    bool const last_asks_for_a = t.asks_for_a && (cols > t.cols || (kb * size >= least && kb * size <= most));
     if (last_asks_for_a && j + t.cols >= cols) return ask_for_a(w, i, height);
+    if (later_b.rows == 0) return;
     std::int64_t const askers = quotient(cols + t.cols - 1, t.cols) - (last_asks_for_a ? 1 : 0);  // of a row of tiles
-    if (later_b.rows > 0) ask_for_b(w, height, i * askers + height * quotient(j, t.cols), mb * askers);
+    ask_for_b(w, height, i * askers + height * quotient(j, t.cols), mb * askers);
   }
 
   void ask_for_a(far_tile_work<T>& w, std::int64_t i, std::int64_t height) const {

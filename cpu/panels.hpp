@@ -62,6 +62,7 @@ struct tiling {
   /// Of operands read where they lie, the elements from those that a step of k reads to those which it asks for.
   std::int64_t a_ahead = 0, b_ahead = 0;
   bool tiles_pack_b = true;      ///< B is packed by the first row of tiles, if there are such tiles, not before it
+  bool asks_for_a = true;        ///< the last tile of a row of tiles asks for A's rows of the next
   bool asks_for_b = false;       ///< what the next block packs of B is asked for while this one is used
   bool asks_for_next_c = false;  ///< a tile asks for the C of the next one, not for that which is c_ahead
   std::int64_t dot_cols = 0;     ///< of the last columns of C, which are dot products along A's rows

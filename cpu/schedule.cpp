@@ -110,6 +110,22 @@ std::int64_t places_of_b(cache_sizes const& caches, operands<T> const& o) {
   return o.m <= few_rows ? 8 : o.m <= 2 * few_rows ? 4 : 2;
 }
 
+/// Whether the packing of a B from memory takes a good part of the time, where L2 is small: longer pieces of fewer rows
+/// lie in fewer pages.
+template <class T>
+bool is_packed_in_passing(cache_sizes const& caches, operands<T> const& o) {
+  constexpr std::int64_t size = sizeof(T), few = 64;
+  return has_small_l2(caches) && o.m <= few && o.b_col == 1 && o.k * o.n * size > caches.l3;
+}
+
+/// Whether A's rows lie in more pages than a small processor keeps the places of, and come back often enough to be
+/// copied to fewer.
+template <class T>
+bool lies_in_many_pages(cache_sizes const& caches, operands<T> const& o) {
+  constexpr std::int64_t size = sizeof(T), many = 1024, often = 768;
+  return has_small_l2(caches) && o.a_col == 1 && o.n > often && o.m * o.a_row * size > many * page;
+}
+
 /// Blocks of A and B packed for tiles of rows x cols.
 template <class T>
 tiling tiled(cache_sizes const& caches, operands<T> const& o, std::int64_t rows, std::int64_t cols) {
@@ -119,15 +135,16 @@ tiling tiled(cache_sizes const& caches, operands<T> const& o, std::int64_t rows,
   t.pack_a = t.pack_b = true;
   // Long sums pass over C seldom: a page of a row of A. A block of B fills half of L2 or less and is narrow, a block of
   // A comes back from L3 for each.
-  t.kc = split(o.k, std::clamp<std::int64_t>(caches.l2 / 256, 64, page) / size, 8);
+  std::int64_t const most_terms = std::clamp<std::int64_t>(caches.l2 / 256, 64, page) / size;
+  t.kc = split(o.k, is_packed_in_passing(caches, o) ? 128 : most_terms, 8);
   t.nc = split(o.n, caches.l2 / places_of_b(caches, o) / (size * t.kc), cols);
   // Beside more than a few rows of A Intel's processors lose by asking, and where tiles come back to rows of B that are
   // far apart.
   constexpr std::int64_t far_apart = 12 << 10;
   bool const gains = !has_large_l2(caches) || o.m <= few_rows;
   t.asks_for_b = gains;
-  // Few rows from memory come sooner by a pass of their own where L2 is small.
-  t.tiles_pack_b = has_small_l2(caches) ? o.m > few_rows : gains || o.b_row * size <= far_apart;
+  // Where L2 is small, B comes sooner by a pass of its own.
+  t.tiles_pack_b = !has_small_l2(caches) && (gains || o.b_row * size <= far_apart);
   std::int64_t const part_of_l3 = has_small_l2(caches) ? 16 : 8;
   t.mc = split(o.m, std::min<std::int64_t>(caches.l3 / part_of_l3, 4 << 20) / (size * t.kc) + rows, rows);
   return t;
@@ -224,12 +241,13 @@ bool are_streams(cache_sizes const& caches, microkernel<T> const& kernel, operan
 
 /// Whether sums are so short that tiles end often, on a processor that ends low ones sooner: they write to fewer rows
 /// of C at a time, which are in each other's way where they are a multiple of a page apart. Intel's of late, if three
-/// vectors leave enough rows, and those of a small L2.
+/// vectors leave enough rows, and of fewer terms those of a small L2.
 template <class T>
 bool has_low_tiles(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
-  constexpr std::int64_t short_sum = 128, high = 8;
-  return o.k <= short_sum &&
-         (has_small_l2(caches) ? kernel.widest == 3 : has_large_l2(caches) && kernel.rows[3] >= high);
+  constexpr std::int64_t size = sizeof(T), short_sum = 128, shorter_sum = 24, high = 8;
+  bool const is_far = o.m * o.n * size > caches.l3 / 2;
+  return has_small_l2(caches) ? o.k <= (is_far ? short_sum : shorter_sum) && kernel.widest == 3
+                              : o.k <= short_sum && has_large_l2(caches) && kernel.rows[3] >= high;
 }
 
 template <class T>
@@ -273,7 +291,8 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   if (!transposed_b && !near && is_rather_skinny(caches, kernel, o)) return skinny(caches, kernel, o);
   t = has_low_tiles(caches, kernel, o) ? tiled(caches, o, kernel.rows[3], 3 * kernel.lanes)
                                        : packed_tiling(caches, kernel, o);
-  t.pack_a = o.a_col == 1 ? !lies_well(caches, o, t) : !near && !columns_lie_well(caches, o, t);
+  t.pack_a = o.a_col == 1 ? !lies_well(caches, o, t) || lies_in_many_pages(caches, o)
+                          : !near && !columns_lie_well(caches, o, t);
   std::int64_t const enough_columns = has_small_l2(caches) ? 768 : 2048;  // for a copy of A to be forgotten
   if (auto const low = tiled(caches, o, kernel.rows[widest], kernel.widest * kernel.lanes);
       t.pack_a && o.n <= enough_columns && lies_well(caches, o, low)) {
@@ -296,7 +315,7 @@ tiling packed_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
 template <class T>
 tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   auto t = cut(caches, kernel, o);
-  constexpr std::int64_t size = sizeof(T), few = 24, short_sum = 256;
+  constexpr std::int64_t size = sizeof(T), few = 24, short_sum = 256, short_row = 256;
   bool const transposed_b = o.b_col != 1, is_beyond_l2 = o.m * o.n * size > caches.l2;
   // Intel's processors fetch C's rows ahead by themselves, and lose where it is asked for, unless a tile has whole
   // rows; so do those of a small L2.
@@ -305,6 +324,7 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
   if (o.a_col == 1) t.dot_cols = columns_left(kernel, o.m, o.n, o.k, std::min<std::int64_t>(2, kernel.lanes / 4));
   t.streaming = streams(caches, o, t);
   t.asks_for_next_c = t.asks_for_c && o.k <= short_sum;
+  t.asks_for_a = !has_small_l2(caches) || t.kc * size >= short_row;
   bool const is_low = has_small_l2(caches) && has_low_tiles(caches, kernel, o);
   if (is_beyond_l2 && !t.streaming && !is_low && o.k <= few && kernel.rows[4] > 0 && o.m > 2 * kernel.mr &&
       o.n > 4 * kernel.nr && o.k * o.n * size <= caches.l2 / 2) {

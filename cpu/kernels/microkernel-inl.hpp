@@ -134,11 +134,12 @@ HWY_INLINE void store(tile_work<T> const& w, hn::Vec<D> const (&values)[R][V], f
   D const d;
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
   T* HWY_RESTRICT const c = w.c;
+  std::int64_t const ldc = w.ldc;  // which a store could otherwise have changed
   HWY_UNROLL(16)
   for (int r = 0; r < R; ++r) {
     HWY_UNROLL(24)
     for (int v = 0; v < V; ++v) {
-      T* const at = c + r * w.ldc + v * N;
+      T* const at = c + r * ldc + v * N;
       if (v < V - 1 || last.count == N)
         hn::StoreU(values[r][v], d, at);
       else
@@ -152,10 +153,12 @@ template <class T, class D, int R, int V>
 HWY_INLINE void stream(tile_work<T> const& w, hn::Vec<D> const (&values)[R][V]) {
   D const d;
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
+  T* HWY_RESTRICT const c = w.c;
+  std::int64_t const ldc = w.ldc;
   HWY_UNROLL(16)
   for (int r = 0; r < R; ++r) {
     HWY_UNROLL(24)
-    for (int v = 0; v < V; ++v) hn::Stream(values[r][v], d, w.c + r * w.ldc + v * N);
+    for (int v = 0; v < V; ++v) hn::Stream(values[r][v], d, c + r * ldc + v * N);
   }
 }
 

@@ -184,21 +184,34 @@ void turn(T const* HWY_RESTRICT src, std::int64_t stride, std::int64_t rows, std
 
 // Whole panels whose width is contiguous in the source. 1 KiB of each of its rows goes to panels side by side: with
 // less, pages of 4 KiB are come back to often; with a whole row, the panels' lines, which may be a power of two apart,
-// evict each other from L1. The rows to come are too far apart for hardware to see, or so short that it does not look
-// far enough for DRAM.
+// evict each other from L1. Of AVX2's narrow panels some rows go together, so that more than a line is written at a
+// time. The rows to come are too far apart for hardware to see, or so short that it does not look far enough for DRAM.
 template <class T, int W>
 void pack_contiguous(T const* HWY_RESTRICT src, std::int64_t stride_d, std::int64_t width, std::int64_t depth,
                      T* HWY_RESTRICT out) {
-  constexpr std::int64_t line = 64 / sizeof(T), rows_ahead = 4, elements_ahead = 8192 / sizeof(T);
+  constexpr int line = 64 / sizeof(T), together = HWY_MAX_BYTES == 32 ? 4 : 1;
+  constexpr std::int64_t rows_ahead = 4, elements_ahead = 8192 / sizeof(T);
   std::int64_t const ahead = rows_ahead * stride_d < elements_ahead ? elements_ahead / stride_d : rows_ahead;
   constexpr std::int64_t stretch = W * sizeof(T) >= 1024 ? W : 1024 / (W * sizeof(T)) * W;
   for (std::int64_t w0 = 0; w0 < width; w0 += stretch) {
     std::int64_t const w1 = width - w0 < stretch ? width : w0 + stretch;
-    for (std::int64_t d = 0; d < depth; ++d) {
-      T const* const row = src + d * stride_d;
-      for (std::int64_t w = w0; w < w1; w += line) hwy::Prefetch(row + ahead * stride_d + w);
-      for (std::int64_t w = w0; w < w1; w += W) std::memcpy(out + w * depth + d * W, row + w, W * sizeof(T));
-    }
+    auto const ask = [=](T const* row, std::int64_t from, std::int64_t to) HWY_ATTR {
+      for (std::int64_t w = from; w < to; w += line) hwy::Prefetch(row + ahead * stride_d + w);
+    };
+    auto const copy = [=](std::int64_t d, int rows) HWY_ATTR {
+      T const* const first = src + d * stride_d;
+      if constexpr (W < line)
+        for (int r = 0; r < rows; ++r) ask(first + r * stride_d, w0, w1);
+      for (std::int64_t w = w0; w < w1; w += W)
+        for (int r = 0; r < rows; ++r) {
+          T const* const row = first + r * stride_d;
+          if constexpr (W >= line) ask(row, w, w + W);
+          std::memcpy(out + w * depth + (d + r) * W, row + w, W * sizeof(T));
+        }
+    };
+    std::int64_t d = 0;
+    for (; d + together <= depth; d += together) copy(d, together);
+    for (; d < depth; ++d) copy(d, 1);
   }
 }
 

@@ -777,16 +777,21 @@ TEST_CASE("where L2 is small a block of B fills a quarter of it, and one of A a 
     CHECK(t.kc * t.nc * size > small_l2.l2 / 8);
     CHECK(t.kc * t.mc * size <= small_l2.l3 / 16 + t.rows * t.kc * size);
     CHECK(t.kc * t.mc * size > small_l2.l3 / 32);
-    CHECK(t.tiles_pack_b);
+    CHECK_FALSE(t.tiles_pack_b);
   });
 }
 
 TEST_CASE("beside a small L2, tiles of three vectors make short sums where registers are few, and nobody asks for C") {
   for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
-    auto const tiling = [&](std::int64_t k) {
-      return tandem::cpu::choose_tiling(small_l2, kernel, product<T>(4096, 4096, k));
+    auto const tiling = [&](std::int64_t k, std::int64_t m = 4096) {
+      return tandem::cpu::choose_tiling(small_l2, kernel, product<T>(m, 4096, k));
     };
     bool const low = kernel.widest == 3;
+    // Of a C that stays in L3 shorter ones.
+    constexpr std::int64_t rows_of_half_l3 = small_l2.l3 / 2 / 4096 / sizeof(T);
+    if (low) CHECK(tiling(24, rows_of_half_l3).cols == 3 * kernel.lanes);
+    CHECK(tiling(25, rows_of_half_l3).cols == kernel.nr);
+    if (low) CHECK(tiling(25, rows_of_half_l3 + 1).cols == 3 * kernel.lanes);
     for (std::int64_t const k : {9, 24, 25, 128}) {
       auto const t = tiling(k);
       INFO("k ", k);
@@ -819,8 +824,42 @@ TEST_CASE("beside a small L2, in low tiles, a B from memory is copied for three 
     }
     CHECK_FALSE(tiling(2, far).pack_b);
     CHECK(tiling(2, far).b_ahead == 0);  // the hardware follows its rows
-    CHECK_FALSE(tiling(256, far).tiles_pack_b);
-    CHECK(tiling(257, far).tiles_pack_b);
+    // In long pieces of few rows, if these meet few of A.
+    std::int64_t const deep = 2 * far;
+    CHECK(tiling(64, deep).kc <= 128);
+    CHECK(tiling(65, deep).kc > 128);
+    CHECK(tiling(64, far - 1).kc > 128);
+    CHECK(tandem::cpu::choose_tiling(small_l2, kernel, product<T>(64, 4000, deep, false, true)).kc > 128);
+  });
+}
+
+TEST_CASE("beside a small L2 rows of A in many pages are copied beside many columns") {
+  for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t page = 4096, size = sizeof(T), row = page / size + 16;  // whose rows do not meet in L1
+    auto const packs_a = [&](cache_sizes const& caches, std::int64_t m, std::int64_t n) {
+      return tandem::cpu::choose_tiling(caches, kernel, product<T>(m, n, row)).pack_a;
+    };
+    std::int64_t const rows = 1024 * page / (row * size);
+    CHECK_FALSE(packs_a(small_l2, rows, 769));
+    CHECK(packs_a(small_l2, rows + 1, 769));
+    CHECK(packs_a(small_l2, rows + 1, 2049));
+    CHECK_FALSE(packs_a({.l1 = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20}, rows + 1, 2049));
+    // Beside fewer nothing changes.
+    auto const fewer = tandem::cpu::choose_tiling(small_l2, kernel, product<T>(rows + 1, 768, row));
+    CHECK_FALSE(fewer.pack_a);
+    CHECK(fewer.cols == kernel.nr);
+  });
+}
+
+TEST_CASE("beside a small L2 rows of A of less than 256 bytes are not asked for") {
+  for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t terms = 256 / sizeof(T);
+    auto const asks = [&](cache_sizes const& caches, std::int64_t k) {
+      return tandem::cpu::choose_tiling(caches, kernel, product<T>(5000, 500, k)).asks_for_a;
+    };
+    CHECK_FALSE(asks(small_l2, terms - 1));
+    CHECK(asks(small_l2, terms));
+    CHECK(asks({.l1 = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20}, terms - 1));
   });
 }
 
