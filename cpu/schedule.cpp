@@ -241,7 +241,7 @@ bool are_streams(cache_sizes const& caches, microkernel<T> const& kernel, operan
 
 /// Whether sums are so short that tiles end often, on a processor that ends low ones sooner: they write to fewer rows
 /// of C at a time, which are in each other's way where they are a multiple of a page apart. Intel's of late, if three
-/// vectors leave enough rows, and of fewer terms those of a small L2.
+/// vectors leave enough rows, and those of a small L2, which a C from a cache slows down less.
 template <class T>
 bool has_low_tiles(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr std::int64_t size = sizeof(T), short_sum = 128, shorter_sum = 24, high = 8;

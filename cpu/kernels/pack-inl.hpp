@@ -190,6 +190,7 @@ template <class T, int W>
 void pack_contiguous(T const* HWY_RESTRICT src, std::int64_t stride_d, std::int64_t width, std::int64_t depth,
                      T* HWY_RESTRICT out) {
   constexpr int line = 64 / sizeof(T), together = HWY_MAX_BYTES == 32 ? 4 : 1;
+  constexpr bool asks_beside = together > 1 && W >= line;
   constexpr std::int64_t rows_ahead = 4, elements_ahead = 8192 / sizeof(T);
   std::int64_t const ahead = rows_ahead * stride_d < elements_ahead ? elements_ahead / stride_d : rows_ahead;
   constexpr std::int64_t stretch = W * sizeof(T) >= 1024 ? W : 1024 / (W * sizeof(T)) * W;
@@ -200,12 +201,12 @@ void pack_contiguous(T const* HWY_RESTRICT src, std::int64_t stride_d, std::int6
     };
     auto const copy = [=](std::int64_t d, int rows) HWY_ATTR {
       T const* const first = src + d * stride_d;
-      if constexpr (W < line)
+      if constexpr (!asks_beside)
         for (int r = 0; r < rows; ++r) ask(first + r * stride_d, w0, w1);
       for (std::int64_t w = w0; w < w1; w += W)
         for (int r = 0; r < rows; ++r) {
           T const* const row = first + r * stride_d;
-          if constexpr (W >= line) ask(row, w, w + W);
+          if constexpr (asks_beside) ask(row, w, w + W);
           std::memcpy(out + w * depth + (d + r) * W, row + w, W * sizeof(T));
         }
     };
