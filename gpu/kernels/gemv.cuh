@@ -264,7 +264,7 @@ gemv_cut cut_whole_sums(std::int64_t length, std::int64_t k) {
 }
 
 /// The same in slices of k: pieces of 512 bytes of a row, if it has as many, and as few slices as leave few
-/// multiprocessors without a block in the last round.
+/// multiprocessors without a block in the last round. No slices: k is too short for as many threads.
 template <class T>
 gemv_cut cut_sliced_sums(std::int64_t length, std::int64_t k) {
   constexpr std::int64_t least_steps = 12, most_rounds = 10;  // of a thread
@@ -273,7 +273,8 @@ gemv_cut cut_sliced_sums(std::int64_t length, std::int64_t k) {
   gemv_cut cut{};
   cut.log_team = log_of(vectors, 32);
   cut.blocks = tiles(vectors, 1 << cut.log_team);
-  std::int64_t const most = std::max<std::int64_t>((k << cut.log_team) / sums_threads / least_steps, 1);
+  std::int64_t const most = (k << cut.log_team) / (sums_threads * least_steps);
+  if (most == 0) return cut;
   for (std::int64_t rounds = tiles(cut.blocks, dealt_multiprocessors); rounds <= most_rounds; ++rounds) {
     std::int64_t const places = rounds * dealt_multiprocessors;
     cut.slices = std::min(places / cut.blocks, most);
@@ -288,6 +289,7 @@ template <class T>
 gemv_cut cut_sums(std::int64_t length, std::int64_t k, bool vectors) {
   constexpr double adding = 10e6, pays = 0.95;  // the bytes that are read meanwhile
   auto const whole = cut_whole_sums<T>(length, k), sliced = cut_sliced_sums<T>(length, k);
+  if (sliced.slices == 0) return whole;
   double const of_whole = cost_of_sums<T>(length, k, whole.log_team, whole.blocks, vectors);
   double const of_sliced = cost_of_sums<T>(length, k, sliced.log_team, sliced.blocks * sliced.slices, vectors);
   return of_sliced + (sliced.slices > 1 ? adding : 0) < pays * of_whole ? sliced : whole;

@@ -67,6 +67,12 @@ TEST_CASE("few columns and many steps are cut into slices, a small matrix is not
   CHECK(slices_of(cut_sums<double>(301, 3001, false), 3001) == 1);
 }
 
+TEST_CASE("a short k is dealt to no more threads than have twelve steps each") {
+  CHECK(cut_sliced_sums<float>(100001, 192).slices == 1);
+  CHECK(cut_sliced_sums<float>(100001, 191).slices == 0);
+  CHECK(cut_sums<float>(100001, 191, false).log_team == cut_whole_sums<float>(100001, 191).log_team);
+}
+
 TEST_CASE("a line beside the tiles of another kernel is not cut") {
   matrix_vector<float> s{};
   s.length = 8191, s.k = 8191;
