@@ -40,13 +40,10 @@ inline constexpr int dots_threads = 256, sums_threads = 512;
 template <class T>
 inline constexpr int dots_blocks = sizeof(T) == 4 ? 0 : 4;
 
-/// A lane's share of the dot products of `rows` rows with v, [p0, p1) of them. `vectors`: by whole vectors. Else a
-/// lane's steps of k are neighbours too, or where v is not those of a team's lanes (apart > 1): an access meets fewer
-/// lines of v.
+/// A lane's share of the dot products of `rows` rows with v, [p0, p1) of them. `vectors`: by whole vectors.
 template <bool vectors, class T, int rows>
 __device__ __forceinline__ void add_dots(T (&sum)[rows][vector_width<T>], matrix_vector<T> const& s,
-                                         T const* const (&row)[rows], std::int64_t p0, std::int64_t p1, int lanes,
-                                         int apart) {
+                                         T const* const (&row)[rows], std::int64_t p0, std::int64_t p1, int lanes) {
   constexpr int width = vector_width<T>;
 #pragma unroll 4
   for (std::int64_t p = p0; p < p1; p += lanes * width) {
@@ -55,7 +52,7 @@ __device__ __forceinline__ void add_dots(T (&sum)[rows][vector_width<T>], matrix
       load_vector(v, s.v + p);
     } else {
 #pragma unroll
-      for (int e = 0; e < width; ++e) v[e] = p + e * apart < p1 ? s.v[(p + e * apart) * s.stride_v] : T{0};
+      for (int e = 0; e < width; ++e) v[e] = p + e < p1 ? s.v[(p + e) * s.stride_v] : T{0};
     }
 #pragma unroll
     for (int r = 0; r < rows; ++r) {
@@ -67,7 +64,7 @@ __device__ __forceinline__ void add_dots(T (&sum)[rows][vector_width<T>], matrix
           load_vector(x, row[r] + p);  // of doubles these are the faster ones, measured on an H200
       } else {
 #pragma unroll
-        for (int e = 0; e < width; ++e) x[e] = p + e * apart < p1 ? row[r][p + e * apart] : T{0};
+        for (int e = 0; e < width; ++e) x[e] = p + e < p1 ? row[r][p + e] : T{0};
       }
 #pragma unroll
       for (int e = 0; e < width; ++e) sum[r][e] = fma(x[e], v[e], sum[r][e]);
@@ -91,9 +88,8 @@ __global__ void __launch_bounds__(dots_threads, dots_blocks<T>) gemv_dots(matrix
   for (int r = 0; r < rows; ++r) row[r] = s.x + min(team * rows + r, s.length - 1) * s.ld;
   T sum[rows][width] = {};  // (rows, neighbouring steps of k)
   std::int64_t const whole = s.vectors ? p0 + ((p1 - p0) & -std::int64_t{step}) : p0;
-  add_dots<true>(sum, s, row, p0 + lane * width, whole, lanes, 1);
-  bool const neighbours = s.stride_v == 1;
-  add_dots<false>(sum, s, row, whole + lane * (neighbours ? width : 1), p1, lanes, neighbours ? 1 : lanes);
+  add_dots<true>(sum, s, row, p0 + lane * width, whole, lanes);
+  add_dots<false>(sum, s, row, whole + lane * width, p1, lanes);
 #pragma unroll
   for (int r = 0; r < rows; ++r) {
 #pragma unroll
@@ -136,7 +132,7 @@ __device__ __forceinline__ void add_steps(T (&sum)[vector_width<T>], matrix_vect
       load_vector_once(x, of_x);
     } else {
 #pragma unroll
-      for (int e = 0; e < width; ++e) x[e] = e * apart < inside ? __ldcs(of_x + e * apart) : T{0};
+      for (int e = 0; e < width; ++e) x[e] = e * apart < inside ? of_x[e * apart] : T{0};
     }
     v = *of_v;
   };
@@ -214,8 +210,8 @@ constexpr int log_of(std::int64_t wanted, int limit) {
 }
 
 /// Rows that lie along k: as large a team as four blocks a multiprocessor allow and a row has vectors for; of short
-/// rows, one that reads a row in four to twelve rounds. Of at most 1024 rows a team reads one at a time. Slices, where
-/// rows are too few and long.
+/// rows, one that reads a row in four to twelve rounds; and a larger one where the blocks would fill a second round of
+/// places in part. Of at most 1024 rows a team reads one at a time. Slices, where rows are too few and long.
 template <class T>
 gemv_cut cut_dots(std::int64_t length, std::int64_t k) {
   constexpr std::int64_t places = 4 * dealt_multiprocessors, few = 1024, long_k = 8192, many_rounds = 16;
@@ -223,36 +219,31 @@ gemv_cut cut_dots(std::int64_t length, std::int64_t k) {
   gemv_cut cut{};
   cut.rows = length <= few && k <= long_k ? 1 : 2;
   std::int64_t const rows = tiles(length, cut.rows);
-  constexpr int largest = sizeof(T) == 4 ? 64 : 128;
-  int const fast = std::max(log_of(vectors / 4, 8), log_of(vectors / 12, largest));
+  auto const blocks = [&] { return tiles(rows, dots_threads >> cut.log_team); };
+  int const fast = std::max(log_of(vectors / 4, 8), log_of(vectors / 12, 128));
   cut.log_team = std::max(fast, log_of(std::min(places * dots_threads / rows, vectors), dots_threads));
-  cut.blocks = tiles(rows, dots_threads >> cut.log_team);
+  if (cut.log_team < log_of(vectors / 4, dots_threads) && blocks() > places && blocks() < 2 * places) ++cut.log_team;
+  cut.blocks = blocks();
   std::int64_t const rounds = vectors >> cut.log_team;
   if (rounds >= many_rounds) cut.slices = std::min(places / cut.blocks, rounds / 4);
   return cut;
 }
 
-/// What reading X takes in blocks of sums, in bytes: two blocks for three multiprocessors read nearly as fast as any;
-/// of more than one for each the last ones count a little; and short pieces of rows take longer, most where lines begin
-/// anywhere. Fitted to 75 matrices on an H200.
+/// Rows that lie along y: as few threads along y as leave a block for most multiprocessors, or of a large matrix, whose
+/// lines are read whole, two; more where k is too short for the others. Slices, of 256 bytes of a row if it has as
+/// many, only where y is so short and k so long that adding them up pays.
 template <class T>
-double cost_of_sums(std::int64_t length, std::int64_t k, int log_across, std::int64_t blocks, bool vectors) {
-  constexpr double enough = 2.0 / 3, of_last = 0.25, at_most = 2;
-  double const places = dealt_multiprocessors, all = static_cast<double>(blocks);
-  double const rounds = static_cast<double>(tiles(blocks, dealt_multiprocessors));
-  double const lacking = rounds > 1 ? of_last * (rounds * places / all - 1) : std::max(enough * places / all - 1, 0.0);
-  double const piece = static_cast<double>(16 << log_across), between = vectors ? 16 : 64;  // bytes
-  return static_cast<double>(length * k) * sizeof(T) * (1 + lacking) * std::min(1 + between / piece, at_most);
-}
-
-/// Rows that lie along y, all steps of k in one block: as few threads along y as leave a block for most
-/// multiprocessors, or of a large matrix, whose lines are read whole, two; more where k is too short for the others.
-template <class T>
-gemv_cut cut_whole_sums(std::int64_t length, std::int64_t k) {
-  constexpr std::int64_t large = 32 << 20;
+gemv_cut cut_sums(std::int64_t length, std::int64_t k) {
+  constexpr std::int64_t large = 32 << 20, very_long_k = 6144, few_vectors = 120, sliced_blocks = 200;
   constexpr std::int64_t one_round = sizeof(T) == 4 ? 100 : dealt_multiprocessors;
   std::int64_t const vectors = tiles(length, vector_width<T>);
   gemv_cut cut{};
+  if (vectors <= few_vectors && k > very_long_k) {
+    cut.log_team = log_of(vectors, 16);
+    cut.blocks = tiles(vectors, 1 << cut.log_team);
+    cut.slices = std::min(sliced_blocks / cut.blocks, (k << cut.log_team) / sums_threads / 8);
+    return cut;
+  }
   bool const is_large = length * k * static_cast<std::int64_t>(sizeof(T)) > large;
   int const most = std::max(6, log_of(sums_threads * 16 / k, sums_threads));
   auto const blocks = [&] { return tiles(vectors, 1 << cut.log_team); };
@@ -263,36 +254,12 @@ gemv_cut cut_whole_sums(std::int64_t length, std::int64_t k) {
   return cut;
 }
 
-/// The same in slices of k: pieces of 512 bytes of a row, if it has as many, and as few slices as leave few
-/// multiprocessors without a block in the last round. No slices: k is too short for as many threads.
+/// The fastest on an H200 of teams of 1 to 256 threads, of one or two rows, and of 1 to 64 slices, on 38 shapes in two
+/// types, but for a twentieth on most.
 template <class T>
-gemv_cut cut_sliced_sums(std::int64_t length, std::int64_t k) {
-  constexpr std::int64_t least_steps = 12, most_rounds = 10;  // of a thread
-  constexpr double filled = 0.88;
-  std::int64_t const vectors = tiles(length, vector_width<T>);
-  gemv_cut cut{};
-  cut.log_team = log_of(vectors, 32);
-  cut.blocks = tiles(vectors, 1 << cut.log_team);
-  std::int64_t const most = (k << cut.log_team) / (sums_threads * least_steps);
-  if (most == 0) return cut;
-  for (std::int64_t rounds = tiles(cut.blocks, dealt_multiprocessors); rounds <= most_rounds; ++rounds) {
-    std::int64_t const places = rounds * dealt_multiprocessors;
-    cut.slices = std::min(places / cut.blocks, most);
-    if (cut.slices == most || static_cast<double>(cut.blocks * cut.slices) >= filled * static_cast<double>(places))
-      break;
-  }
-  return cut;
-}
-
-/// Rows that lie along y: slices of k where they are read so much better that adding them up pays.
-template <class T>
-gemv_cut cut_sums(std::int64_t length, std::int64_t k, bool vectors) {
-  constexpr double adding = 13e6, pays = 0.95;  // the bytes that are read meanwhile
-  auto const whole = cut_whole_sums<T>(length, k), sliced = cut_sliced_sums<T>(length, k);
-  if (sliced.slices == 0) return whole;
-  double const of_whole = cost_of_sums<T>(length, k, whole.log_team, whole.blocks, vectors);
-  double const of_sliced = cost_of_sums<T>(length, k, sliced.log_team, sliced.blocks * sliced.slices, vectors);
-  return of_sliced + (sliced.slices > 1 ? adding : 0) < pays * of_whole ? sliced : whole;
+gemv_cut cut_gemv(std::int64_t length, std::int64_t k, bool along_k) {
+  length = std::max<std::int64_t>(length, 1), k = std::max<std::int64_t>(k, 1);  // of an empty product there is a plan
+  return along_k ? cut_dots<T>(length, k) : cut_sums<T>(length, k);
 }
 
 /// Steps of k in a slice.
@@ -304,34 +271,10 @@ inline std::int64_t slice_of(gemv_cut const& cut, std::int64_t k) {
 
 inline bool is_along_k(problem const& p) { return p.n == 1 ? !p.trans_a : p.trans_b; }
 
-/// Where the matrix and the vectors of a product of which m or n is 1 lie, and whether vectors can be read.
-template <class T>
-matrix_vector<T> matrix_vector_of(problem const& p) {
-  auto const g = operands_of<T>(p);
-  bool const column = p.n == 1;
-  matrix_vector<T> s{};
-  s.length = column ? g.m : g.n, s.k = g.k, s.alpha = g.alpha, s.beta = g.beta;
-  s.x = column ? g.a : g.b, s.ld = column ? g.lda : g.ldb;
-  s.v = column ? g.b : g.a;
-  s.stride_v = column ? (p.trans_b ? 1 : g.ldb) : (p.trans_a ? g.lda : 1);
-  s.y = g.c, s.stride_y = column ? g.ldc : 1;
-  s.vectors = begins_with_vectors<T>(s.x, s.ld);
-  if (is_along_k(p)) s.vectors = s.vectors && s.stride_v == 1 && begins_with_vectors<T>(s.v, 0);
-  return s;
-}
-
-/// The fastest on an H200, but for a twentieth on most, of teams of 1 to 256 threads, of one or two rows, and of 1 to
-/// 48 slices, on some hundred shapes in two types. Slices of sums would have to wait for the kernel before.
-template <class T>
-gemv_cut cut_gemv(matrix_vector<T> const& s, bool along_k, bool beside) {
-  // Of an empty product there is a plan.
-  std::int64_t const length = std::max<std::int64_t>(s.length, 1), k = std::max<std::int64_t>(s.k, 1);
-  return along_k ? cut_dots<T>(length, k) : beside ? cut_whole_sums<T>(length, k) : cut_sums<T>(length, k, s.vectors);
-}
-
 template <class T>
 gpu::k_cut gemv_k_cut(problem const& p) {
-  std::int64_t const slice = slice_of(cut_gemv<T>(matrix_vector_of<T>(p), is_along_k(p), false), p.k);
+  auto const cut = cut_gemv<T>(p.n == 1 ? p.m : p.n, p.k, is_along_k(p));
+  std::int64_t const slice = slice_of(cut, p.k);
   return {.unit = slice < p.k ? "slice" : nullptr, .length = slice, .on_its_side = p.n == 1};
 }
 
@@ -340,10 +283,17 @@ gpu::k_cut gemv_k_cut(problem const& p) {
 template <class T>
 void launch_gemv(problem const& p, CUstream_st* stream, bool beside) {
   auto const g = operands_of<T>(p);
-  bool const along_k = is_along_k(p);
-  auto s = matrix_vector_of<T>(p);
-  auto const cut = cut_gemv<T>(s, along_k, beside);
+  bool const column = p.n == 1, along_k = is_along_k(p);
+  auto const cut = cut_gemv<T>(column ? p.m : p.n, p.k, along_k);
   std::int64_t const slice = slice_of(cut, p.k), slices = (p.k + slice - 1) / slice;
+  matrix_vector<T> s{};
+  s.length = column ? g.m : g.n, s.k = g.k, s.alpha = g.alpha, s.beta = g.beta;
+  s.x = column ? g.a : g.b, s.ld = column ? g.lda : g.ldb;
+  s.v = column ? g.b : g.a;
+  s.stride_v = column ? (p.trans_b ? 1 : g.ldb) : (p.trans_a ? g.lda : 1);
+  s.y = g.c, s.stride_y = column ? g.ldc : 1;
+  s.vectors = begins_with_vectors<T>(s.x, s.ld);
+  if (along_k) s.vectors = s.vectors && s.stride_v == 1 && begins_with_vectors<T>(s.v, 0);
   s.slice = slice;
   workspace<T> const partials(slices == 1 ? 0 : slices * s.length, stream);
   s.partials = partials.data();
