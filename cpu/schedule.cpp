@@ -118,7 +118,7 @@ bool is_packed_in_passing(cache_sizes const& caches, operands<T> const& o) {
   return has_small_l2(caches) && o.m <= few && o.b_col == 1 && o.k * o.n * size > caches.l3;
 }
 
-/// Whether A's rows lie in more pages than a small processor keeps the places of, and come back often enough to be
+/// Whether A's rows lie in more pages than the processor keeps the places of, and come back often enough to be
 /// copied to fewer.
 template <class T>
 bool lies_in_many_pages(cache_sizes const& caches, operands<T> const& o) {
