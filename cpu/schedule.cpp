@@ -25,6 +25,9 @@ constexpr double microsecond = 3500;
 
 constexpr std::int64_t page = 4096;  // bytes
 
+/// Columns of a product beside which, with a small L2, a copy of A is forgotten.
+constexpr std::int64_t columns_of_small_l2 = 768;
+
 constexpr std::int64_t few_rows = 256;  // of A, beside which the packing of B takes a good part of the time
 
 /// Waking a team, which mostly still watches for work.
@@ -122,8 +125,8 @@ bool is_packed_in_passing(cache_sizes const& caches, operands<T> const& o) {
 /// copied to fewer.
 template <class T>
 bool lies_in_many_pages(cache_sizes const& caches, operands<T> const& o) {
-  constexpr std::int64_t size = sizeof(T), many = 1024, often = 768;
-  return has_small_l2(caches) && o.a_col == 1 && o.n > often && o.m * o.a_row * size > many * page;
+  constexpr std::int64_t size = sizeof(T), many = 1024;
+  return has_small_l2(caches) && o.a_col == 1 && o.n > columns_of_small_l2 && o.m * o.a_row * size > many * page;
 }
 
 /// Blocks of A and B packed for tiles of rows x cols.
@@ -135,8 +138,9 @@ tiling tiled(cache_sizes const& caches, operands<T> const& o, std::int64_t rows,
   t.pack_a = t.pack_b = true;
   // Long sums pass over C seldom: a page of a row of A. A block of B fills half of L2 or less and is narrow, a block of
   // A comes back from L3 for each.
+  constexpr std::int64_t few_terms = 128;
   std::int64_t const most_terms = std::clamp<std::int64_t>(caches.l2 / 256, 64, page) / size;
-  t.kc = split(o.k, is_packed_in_passing(caches, o) ? 128 : most_terms, 8);
+  t.kc = split(o.k, is_packed_in_passing(caches, o) ? few_terms : most_terms, 8);
   t.nc = split(o.n, caches.l2 / places_of_b(caches, o) / (size * t.kc), cols);
   // Beside more than a few rows of A Intel's processors lose by asking, and where tiles come back to rows of B that are
   // far apart.
@@ -293,7 +297,8 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
                                        : packed_tiling(caches, kernel, o);
   t.pack_a = o.a_col == 1 ? !lies_well(caches, o, t) || lies_in_many_pages(caches, o)
                           : !near && !columns_lie_well(caches, o, t);
-  std::int64_t const enough_columns = has_small_l2(caches) ? 768 : 2048;  // for a copy of A to be forgotten
+  // For a copy of A to be forgotten.
+  std::int64_t const enough_columns = has_small_l2(caches) ? columns_of_small_l2 : 2048;
   if (auto const low = tiled(caches, o, kernel.rows[widest], kernel.widest * kernel.lanes);
       t.pack_a && o.n <= enough_columns && lies_well(caches, o, low)) {
     // Fewer rows at a time leave each other alone, and need no copy.
