@@ -16,9 +16,10 @@ struct matrix_vector {
   T alpha;
   T const* x;
   std::int64_t ld;
-  bool vectors;  ///< X can be read 16 bytes at a time, and v where X lies along k
+  bool vectors;  ///< X can be read 16 bytes at a time
   T const* v;
   std::int64_t stride_v;
+  bool vectors_of_v;  ///< v can be read 16 bytes at a time
   T beta;
   T* y;
   std::int64_t stride_y;
@@ -40,31 +41,34 @@ inline constexpr int dots_threads = 256, sums_threads = 512;
 template <class T>
 inline constexpr int dots_blocks = sizeof(T) == 4 ? 0 : 4;
 
-/// A lane's share of the dot products of `rows` rows with v, [p0, p1) of them. `vectors`: by whole vectors.
-template <bool vectors, class T, int rows>
+/// A lane's share of the dot products of `rows` rows with v, [p0, p1) of them: from p0 on steps of k that are `apart`
+/// from each other, which are there where X is read by vectors.
+template <bool vectors_of_x, bool vectors_of_v, class T, int rows>
 __device__ __forceinline__ void add_dots(T (&sum)[rows][vector_width<T>], matrix_vector<T> const& s,
-                                         T const* const (&row)[rows], std::int64_t p0, std::int64_t p1, int lanes) {
+                                         T const* const (&row)[rows], std::int64_t p0, std::int64_t p1, int lanes,
+                                         int apart) {
   constexpr int width = vector_width<T>;
 #pragma unroll 4
   for (std::int64_t p = p0; p < p1; p += lanes * width) {
     T v[width];
-    if constexpr (vectors) {
+    if constexpr (vectors_of_v) {
       load_vector(v, s.v + p);
     } else {
 #pragma unroll
-      for (int e = 0; e < width; ++e) v[e] = p + e < p1 ? s.v[(p + e) * s.stride_v] : T{0};
+      for (int e = 0; e < width; ++e)
+        v[e] = vectors_of_x || p + e * apart < p1 ? s.v[(p + e * apart) * s.stride_v] : T{0};
     }
 #pragma unroll
     for (int r = 0; r < rows; ++r) {
       T x[width];
-      if constexpr (vectors) {
+      if constexpr (vectors_of_x) {
         if constexpr (sizeof(T) == 4)
           load_vector_once(x, row[r] + p);
         else
           load_vector(x, row[r] + p);  // of doubles these are the faster ones, measured on an H200
       } else {
 #pragma unroll
-        for (int e = 0; e < width; ++e) x[e] = p + e < p1 ? row[r][p + e] : T{0};
+        for (int e = 0; e < width; ++e) x[e] = p + e * apart < p1 ? row[r][p + e * apart] : T{0};
       }
 #pragma unroll
       for (int e = 0; e < width; ++e) sum[r][e] = fma(x[e], v[e], sum[r][e]);
@@ -73,8 +77,9 @@ __device__ __forceinline__ void add_dots(T (&sum)[rows][vector_width<T>], matrix
 }
 
 /// A team of 2^log_lanes threads, a part of a warp or several warps, has `rows` rows of X; x: rows, y: slices. A team
-/// is a power of two so that no thread has to divide before it reads.
-template <class T, int rows>
+/// is a power of two so that no thread has to divide before it reads. A lane's steps of k are neighbours, which it
+/// reads by vectors where it can, or else a team's lanes' are: then an access meets the fewest lines.
+template <class T, int rows, bool neighbours>
 __global__ void __launch_bounds__(dots_threads, dots_blocks<T>) gemv_dots(matrix_vector<T> s, int log_lanes) {
   constexpr int width = vector_width<T>, warps = dots_threads / 32;
   __shared__ T of_warp[rows][warps];
@@ -86,10 +91,17 @@ __global__ void __launch_bounds__(dots_threads, dots_blocks<T>) gemv_dots(matrix
   T const* row[rows];
 #pragma unroll
   for (int r = 0; r < rows; ++r) row[r] = s.x + min(team * rows + r, s.length - 1) * s.ld;
-  T sum[rows][width] = {};  // (rows, neighbouring steps of k)
-  std::int64_t const whole = s.vectors ? p0 + ((p1 - p0) & -std::int64_t{step}) : p0;
-  add_dots<true>(sum, s, row, p0 + lane * width, whole, lanes);
-  add_dots<false>(sum, s, row, whole + lane * width, p1, lanes);
+  T sum[rows][width] = {};  // (rows, steps of k)
+  if constexpr (neighbours) {
+    std::int64_t const whole = s.vectors ? p0 + ((p1 - p0) & -std::int64_t{step}) : p0;
+    if (s.vectors_of_v)
+      add_dots<true, true>(sum, s, row, p0 + lane * width, whole, lanes, 1);
+    else
+      add_dots<true, false>(sum, s, row, p0 + lane * width, whole, lanes, 1);
+    add_dots<false, false>(sum, s, row, whole + lane * width, p1, lanes, 1);
+  } else {
+    add_dots<false, false>(sum, s, row, p0 + lane, p1, lanes, lanes);
+  }
 #pragma unroll
   for (int r = 0; r < rows; ++r) {
 #pragma unroll
@@ -132,7 +144,7 @@ __device__ __forceinline__ void add_steps(T (&sum)[vector_width<T>], matrix_vect
       load_vector_once(x, of_x);
     } else {
 #pragma unroll
-      for (int e = 0; e < width; ++e) x[e] = e * apart < inside ? of_x[e * apart] : T{0};
+      for (int e = 0; e < width; ++e) x[e] = e * apart < inside ? __ldcs(of_x + e * apart) : T{0};
     }
     v = *of_v;
   };
@@ -194,6 +206,17 @@ __global__ void __launch_bounds__(sums_threads, 2) gemv_sums(matrix_vector<T> s,
   wait_for_kernel_before();
 }
 
+inline constexpr int gather_threads = 256;
+
+/// to[p] = from[p * stride], p < k.
+template <class T>
+__global__ void __launch_bounds__(gather_threads)
+    gather_vector(T* to, T const* from, std::int64_t stride, std::int64_t k) {
+  wait_for_kernel_before();
+  std::int64_t const p = std::int64_t{blockIdx.x} * gather_threads + threadIdx.x;
+  if (p < k) to[p] = from[p * stride];
+}
+
 /// How a matrix-vector product is dealt out.
 struct gemv_cut {
   int log_team;         ///< 2^log_team threads along k (dots) or along y (sums)
@@ -209,41 +232,73 @@ constexpr int log_of(std::int64_t wanted, int limit) {
   return log;
 }
 
+/// The fewest slices, no more than `most`, with which `blocks` in each leave less than an eighth of the places in their
+/// rounds empty, if ten rounds have room for such.
+inline std::int64_t slices_that_fill(std::int64_t blocks, int places, std::int64_t most) {
+  constexpr std::int64_t most_rounds = 10;
+  constexpr double filled = 0.88;
+  std::int64_t slices = 1;
+  for (std::int64_t rounds = tiles(blocks, places); rounds <= most_rounds; ++rounds) {
+    slices = std::min(rounds * places / blocks, most);
+    if (slices == most || static_cast<double>(blocks * slices) >= filled * static_cast<double>(rounds * places)) break;
+  }
+  return slices;
+}
+
 /// Rows that lie along k: as large a team as four blocks a multiprocessor allow and a row has vectors for; of short
-/// rows, one that reads a row in four to twelve rounds; and a larger one where the blocks would fill a second round of
-/// places in part. Of at most 1024 rows a team reads one at a time. Slices, where rows are too few and long.
+/// rows, one that reads a row in four to twelve rounds; and a larger one where blocks would leave a fifth of the places
+/// in their rounds empty. Of at most 1024 rows a team reads one at a time. Slices, where rows are too few and long;
+/// many rows of a very long k are read by warps, in slices that fill the places.
 template <class T>
 gemv_cut cut_dots(std::int64_t length, std::int64_t k) {
-  constexpr std::int64_t places = 4 * dealt_multiprocessors, few = 1024, long_k = 8192, many_rounds = 16;
+  constexpr int places = 4 * dealt_multiprocessors;
+  constexpr std::int64_t few = 1024, long_k = 8192, many_rounds = 16;
+  constexpr std::int64_t very_long_k = 34000, many = 512, least_rounds = 8;
   std::int64_t const vectors = tiles(k, vector_width<T>);
   gemv_cut cut{};
   cut.rows = length <= few && k <= long_k ? 1 : 2;
   std::int64_t const rows = tiles(length, cut.rows);
   auto const blocks = [&] { return tiles(rows, dots_threads >> cut.log_team); };
-  int const fast = std::max(log_of(vectors / 4, 8), log_of(vectors / 12, 128));
-  cut.log_team = std::max(fast, log_of(std::min(places * dots_threads / rows, vectors), dots_threads));
-  if (cut.log_team < log_of(vectors / 4, dots_threads) && blocks() > places && blocks() < 2 * places) ++cut.log_team;
+  if (length >= many && k >= very_long_k) {
+    cut.log_team = 5;
+    cut.blocks = blocks();
+    cut.slices = slices_that_fill(cut.blocks, places, (vectors >> cut.log_team) / least_rounds);
+    return cut;
+  }
+  constexpr int largest = sizeof(T) == 4 ? 64 : 128;
+  int const fast = std::max(log_of(vectors / 4, 8), log_of(vectors / 12, largest));
+  cut.log_team = std::max(fast, log_of(std::min(places * std::int64_t{dots_threads} / rows, vectors), dots_threads));
+  auto const leaves_a_fifth = [&] { return blocks() > places && blocks() * 5 < tiles(blocks(), places) * places * 4; };
+  while (cut.log_team < log_of(vectors / 4, dots_threads) && leaves_a_fifth()) ++cut.log_team;
   cut.blocks = blocks();
   std::int64_t const rounds = vectors >> cut.log_team;
   if (rounds >= many_rounds) cut.slices = std::min(places / cut.blocks, rounds / 4);
   return cut;
 }
 
-/// Rows that lie along y: as few threads along y as leave a block for most multiprocessors, or of a large matrix, whose
-/// lines are read whole, two; more where k is too short for the others. Slices, of 256 bytes of a row if it has as
-/// many, only where y is so short and k so long that adding them up pays.
+/// What reading X takes in blocks of sums, in bytes: two blocks for three multiprocessors read nearly as fast as any;
+/// of more than one for each the last ones count a little; and short pieces of rows take longer, most where rows begin
+/// anywhere, which those of such a length do if they lie close together. How they do lie is not asked: the cut, and
+/// with it the bits, follow from the sizes alone. Fitted to 75 matrices on an H200.
 template <class T>
-gemv_cut cut_sums(std::int64_t length, std::int64_t k) {
-  constexpr std::int64_t large = 32 << 20, very_long_k = 6144, few_vectors = 120, sliced_blocks = 200;
+double cost_of_sums(std::int64_t length, std::int64_t k, int log_across, std::int64_t blocks) {
+  constexpr double enough = 2.0 / 3, of_last = 0.3, at_most = 2;
+  double const places = dealt_multiprocessors, all = static_cast<double>(blocks);
+  double const rounds = static_cast<double>(tiles(blocks, dealt_multiprocessors));
+  double const lacking = rounds > 1 ? of_last * (rounds * places / all - 1) : std::max(enough * places / all - 1, 0.0);
+  double const piece = static_cast<double>(16 << log_across),
+               between = length % vector_width<T> == 0 ? 16 : 64;  // bytes
+  return static_cast<double>(length * k) * sizeof(T) * (1 + lacking) * std::min(1 + between / piece, at_most);
+}
+
+/// Rows that lie along y, all steps of k in one block: as few threads along y as leave a block for most
+/// multiprocessors, or of a large matrix, whose lines are read whole, two; more where k is too short for the others.
+template <class T>
+gemv_cut cut_whole_sums(std::int64_t length, std::int64_t k) {
+  constexpr std::int64_t large = 32 << 20;
   constexpr std::int64_t one_round = sizeof(T) == 4 ? 100 : dealt_multiprocessors;
   std::int64_t const vectors = tiles(length, vector_width<T>);
   gemv_cut cut{};
-  if (vectors <= few_vectors && k > very_long_k) {
-    cut.log_team = log_of(vectors, 16);
-    cut.blocks = tiles(vectors, 1 << cut.log_team);
-    cut.slices = std::min(sliced_blocks / cut.blocks, (k << cut.log_team) / sums_threads / 8);
-    return cut;
-  }
   bool const is_large = length * k * static_cast<std::int64_t>(sizeof(T)) > large;
   int const most = std::max(6, log_of(sums_threads * 16 / k, sums_threads));
   auto const blocks = [&] { return tiles(vectors, 1 << cut.log_team); };
@@ -254,12 +309,29 @@ gemv_cut cut_sums(std::int64_t length, std::int64_t k) {
   return cut;
 }
 
-/// The fastest on an H200 of teams of 1 to 256 threads, of one or two rows, and of 1 to 64 slices, on 38 shapes in two
-/// types, but for a twentieth on most.
+/// The same in slices of k: pieces of 512 bytes of a row, if it has as many, and as few slices as leave few
+/// multiprocessors without a block in the last round. No slices: k is too short for as many threads.
 template <class T>
-gemv_cut cut_gemv(std::int64_t length, std::int64_t k, bool along_k) {
-  length = std::max<std::int64_t>(length, 1), k = std::max<std::int64_t>(k, 1);  // of an empty product there is a plan
-  return along_k ? cut_dots<T>(length, k) : cut_sums<T>(length, k);
+gemv_cut cut_sliced_sums(std::int64_t length, std::int64_t k) {
+  constexpr std::int64_t least_steps = 12;  // of a thread
+  std::int64_t const vectors = tiles(length, vector_width<T>);
+  gemv_cut cut{};
+  cut.log_team = log_of(vectors, 32);
+  cut.blocks = tiles(vectors, 1 << cut.log_team);
+  std::int64_t const most = (k << cut.log_team) / (sums_threads * least_steps);
+  if (most > 0) cut.slices = slices_that_fill(cut.blocks, dealt_multiprocessors, most);
+  return cut;
+}
+
+/// Rows that lie along y: slices of k where they are read so much better that adding them up pays.
+template <class T>
+gemv_cut cut_sums(std::int64_t length, std::int64_t k) {
+  constexpr double adding = 13e6, pays = 0.95;  // the bytes that are read meanwhile
+  auto const whole = cut_whole_sums<T>(length, k), sliced = cut_sliced_sums<T>(length, k);
+  if (sliced.slices == 0) return whole;
+  double const of_whole = cost_of_sums<T>(length, k, whole.log_team, whole.blocks);
+  double const of_sliced = cost_of_sums<T>(length, k, sliced.log_team, sliced.blocks * sliced.slices);
+  return of_sliced + (sliced.slices > 1 ? adding : 0) < pays * of_whole ? sliced : whole;
 }
 
 /// Steps of k in a slice.
@@ -271,11 +343,26 @@ inline std::int64_t slice_of(gemv_cut const& cut, std::int64_t k) {
 
 inline bool is_along_k(problem const& p) { return p.n == 1 ? !p.trans_a : p.trans_b; }
 
+/// The fastest on an H200, but for a twentieth on most, of teams of 1 to 256 threads, of one or two rows, and of 1 to
+/// 48 slices, on some two hundred shapes in two types. `beside`: slices of sums would wait for the kernel before.
+template <class T>
+gemv_cut cut_gemv(std::int64_t length, std::int64_t k, bool along_k, bool beside) {
+  length = std::max<std::int64_t>(length, 1), k = std::max<std::int64_t>(k, 1);  // of an empty product there is a plan
+  return along_k ? cut_dots<T>(length, k) : beside ? cut_whole_sums<T>(length, k) : cut_sums<T>(length, k);
+}
+
 template <class T>
 gpu::k_cut gemv_k_cut(problem const& p) {
-  auto const cut = cut_gemv<T>(p.n == 1 ? p.m : p.n, p.k, is_along_k(p));
-  std::int64_t const slice = slice_of(cut, p.k);
+  std::int64_t const slice = slice_of(cut_gemv<T>(p.n == 1 ? p.m : p.n, p.k, is_along_k(p), false), p.k);
   return {.unit = slice < p.k ? "slice" : nullptr, .length = slice, .on_its_side = p.n == 1};
+}
+
+/// Whether v is copied first: a block reads all of it, and with it what lies between its elements in the 32 bytes that
+/// an access moves at least. Where that comes to more than 30 MB, the copy takes less time, measured on an H200.
+template <class T>
+bool is_gathered(gemv_cut const& cut, std::int64_t stride, std::int64_t k) {
+  constexpr std::int64_t moved = 32, size = sizeof(T), much = 30'000'000;  // bytes
+  return cut.blocks * k * (std::min(stride * size, moved) - size) > much;
 }
 
 /// m or n is 1. `beside`: the kernel before it in the stream has waited for what was before, and has nothing to do with
@@ -284,24 +371,32 @@ template <class T>
 void launch_gemv(problem const& p, CUstream_st* stream, bool beside) {
   auto const g = operands_of<T>(p);
   bool const column = p.n == 1, along_k = is_along_k(p);
-  auto const cut = cut_gemv<T>(column ? p.m : p.n, p.k, along_k);
-  std::int64_t const slice = slice_of(cut, p.k), slices = (p.k + slice - 1) / slice;
   matrix_vector<T> s{};
   s.length = column ? g.m : g.n, s.k = g.k, s.alpha = g.alpha, s.beta = g.beta;
   s.x = column ? g.a : g.b, s.ld = column ? g.lda : g.ldb;
   s.v = column ? g.b : g.a;
   s.stride_v = column ? (p.trans_b ? 1 : g.ldb) : (p.trans_a ? g.lda : 1);
   s.y = g.c, s.stride_y = column ? g.ldc : 1;
+  auto const cut = cut_gemv<T>(s.length, s.k, along_k, beside);
+  s.slice = slice_of(cut, s.k);
+  std::int64_t const slices = (s.k + s.slice - 1) / s.slice, of_partials = slices == 1 ? 0 : slices * s.length;
+  bool const gathers = along_k && is_gathered<T>(cut, s.stride_v, s.k);
+  std::int64_t const of_v = gathers ? tiles(s.k, vector_width<T>) * vector_width<T> : 0;
+  workspace<T> const memory(of_v + of_partials, stream);
+  if (of_partials > 0) s.partials = memory.data() + of_v;
+  s.beside = beside && memory.data() == nullptr;  // the workspace may be that of the kernel before
+  if (gathers) {
+    launch_after(gather_vector<T>, dim3(static_cast<unsigned>(tiles(s.k, gather_threads))), dim3(gather_threads), 0,
+                 stream, memory.data(), s.v, s.stride_v, s.k);
+    s.v = memory.data(), s.stride_v = 1;
+  }
   s.vectors = begins_with_vectors<T>(s.x, s.ld);
-  if (along_k) s.vectors = s.vectors && s.stride_v == 1 && begins_with_vectors<T>(s.v, 0);
-  s.slice = slice;
-  workspace<T> const partials(slices == 1 ? 0 : slices * s.length, stream);
-  s.partials = partials.data();
-  s.beside = beside && slices == 1;  // the workspace may be that of the kernel before
+  s.vectors_of_v = s.stride_v == 1 && begins_with_vectors<T>(s.v, 0);
+  bool const neighbours = s.k % vector_width<T> == 0;  // else rows that lie close together begin anywhere
   auto const start = s.beside ? launch_beside<matrix_vector<T>, int> : launch_after<matrix_vector<T>, int>;
   start(!along_k        ? gemv_sums<T>
-        : cut.rows == 1 ? gemv_dots<T, 1>
-                        : gemv_dots<T, 2>,
+        : cut.rows == 1 ? (neighbours ? gemv_dots<T, 1, true> : gemv_dots<T, 1, false>)
+                        : (neighbours ? gemv_dots<T, 2, true> : gemv_dots<T, 2, false>),
         dim3(static_cast<unsigned>(cut.blocks), static_cast<unsigned>(slices)),
         dim3(along_k ? dots_threads : sums_threads), 0, stream, s, cut.log_team);
   if (slices > 1) launch_sum_slices<T>(g, s.partials, slices, stream);
