@@ -89,7 +89,8 @@ bool has_other_loops(std::string_view kernel) {
 
 // Kernels around products, which copy operands or add up slices.
 bool has_no_k(std::string_view kernel) {
-  constexpr std::string_view names[] = {"axpy<", "scale<", "sum_slices<", "join_shares<", "add_parts<", "align<"};
+  constexpr std::string_view names[] = {"axpy<",      "scale<", "sum_slices<",   "join_shares<",
+                                        "add_parts<", "align<", "gather_vector<"};
   return std::ranges::any_of(names, [&](std::string_view name) { return kernel.starts_with(name); });
 }
 
