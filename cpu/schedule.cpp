@@ -121,6 +121,14 @@ bool is_packed_in_passing(cache_sizes const& caches, operands<T> const& o) {
   return has_small_l2(caches) && o.m <= few && o.b_col == 1 && o.k * o.n * size > caches.l3;
 }
 
+/// Whether rows of B lie so far apart, beside few rows of A, that pieces of fewer of them come sooner in a pass of
+/// their own, where L2 is large and sums are long enough to be cut.
+template <class T>
+bool has_far_rows(cache_sizes const& caches, operands<T> const& o) {
+  constexpr std::int64_t size = sizeof(T), far = 30 << 10, long_sum = 700;
+  return has_large_l2(caches) && o.m <= few_rows && o.b_col == 1 && o.b_row * size >= far && o.k >= long_sum;
+}
+
 /// Whether A's rows lie in more pages than the processor keeps the places of, and come back often enough to be
 /// copied to fewer.
 template <class T>
@@ -138,9 +146,10 @@ tiling tiled(cache_sizes const& caches, operands<T> const& o, std::int64_t rows,
   t.pack_a = t.pack_b = true;
   // Long sums pass over C seldom: a page of a row of A. A block of B fills half of L2 or less and is narrow, a block of
   // A comes back from L3 for each.
-  constexpr std::int64_t few_terms = 128;
+  constexpr std::int64_t few_terms = 128, some_terms = 256;
   std::int64_t const most_terms = std::clamp<std::int64_t>(caches.l2 / 256, 64, page) / size;
-  t.kc = split(o.k, is_packed_in_passing(caches, o) ? few_terms : most_terms, 8);
+  bool const is_far = has_far_rows(caches, o);
+  t.kc = split(o.k, is_packed_in_passing(caches, o) ? few_terms : is_far ? some_terms : most_terms, 8);
   t.nc = split(o.n, caches.l2 / places_of_b(caches, o) / (size * t.kc), cols);
   // Beside more than a few rows of A Intel's processors lose by asking, and where tiles come back to rows of B that are
   // far apart.
@@ -148,7 +157,7 @@ tiling tiled(cache_sizes const& caches, operands<T> const& o, std::int64_t rows,
   bool const gains = !has_large_l2(caches) || o.m <= few_rows;
   t.asks_for_b = gains;
   // Where L2 is small, B comes sooner by a pass of its own.
-  t.tiles_pack_b = !has_small_l2(caches) && (gains || o.b_row * size <= far_apart);
+  t.tiles_pack_b = !has_small_l2(caches) && !is_far && (gains || o.b_row * size <= far_apart);
   std::int64_t const part_of_l3 = has_small_l2(caches) ? 16 : 8;
   t.mc = split(o.m, std::min<std::int64_t>(caches.l3 / part_of_l3, 4 << 20) / (size * t.kc) + rows, rows);
   return t;

@@ -442,7 +442,7 @@ TEST_CASE("one or two columns behind the last whole vector are dot products, whe
 TEST_CASE("with a large L2 the next block of B has a place there beside few rows of A, and is asked for beside fewer") {
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
     auto const tiling = [&](std::int64_t m, std::int64_t l2) {
-      return tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = l2, .l3 = 256 << 20}, kernel, product<T>(m, 8000, 999));
+      return tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = l2, .l3 = 256 << 20}, kernel, product<T>(m, 3500, 999));
     };
     constexpr std::int64_t large = 2 << 20, size = sizeof(T);
     for (std::int64_t m : {200, 256, 300, 512}) {
@@ -764,6 +764,24 @@ TEST_CASE("parts of many threads are cut into pieces of many rows, those of two 
     tandem::cpu::grid const g{.rows = static_cast<int>(std::min<std::int64_t>(o.m, 16)), .cols = 1, .terms = 1};
     auto const count = tandem::cpu::choose_pieces(o, t, g);
     CHECK((count >= 1 && count <= 4));
+  });
+}
+
+TEST_CASE("with a large L2 rows of B that lie far apart are copied by a pass of their own, 256 at a time") {
+  for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t size = sizeof(T), far = (30 << 10) / size;
+    auto const tiling = [&](std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t l2 = 2 << 20) {
+      return tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = l2, .l3 = 256 << 20}, kernel, product<T>(m, n, k));
+    };
+    constexpr std::int64_t m = 250;  // more than what is computed with B where it lies
+    CHECK_FALSE(tiling(m, far, 4096).tiles_pack_b);
+    CHECK(tiling(m, far, 4096).kc == 256);
+    CHECK(tiling(m, far - 1, 4096).tiles_pack_b);
+    CHECK(tiling(m, far - 1, 4096).kc > 256);
+    CHECK(tiling(m, far, 699).tiles_pack_b);
+    CHECK_FALSE(tiling(m, far, 700).tiles_pack_b);
+    CHECK(tiling(m, far, 4096, 1 << 20).tiles_pack_b);
+    CHECK(tiling(257, far, 4096).kc > 256);
   });
 }
 
