@@ -156,7 +156,7 @@ tiling tiled(cache_sizes const& caches, operands<T> const& o, std::int64_t rows,
   constexpr std::int64_t far_apart = 12 << 10;
   bool const gains = !has_large_l2(caches) || o.m <= few_rows;
   t.asks_for_b = gains;
-  // Where L2 is small, B comes sooner by a pass of its own.
+  // Where L2 is small, or its rows lie far apart, B comes sooner by a pass of its own.
   t.tiles_pack_b = !has_small_l2(caches) && !is_far && (gains || o.b_row * size <= far_apart);
   std::int64_t const part_of_l3 = has_small_l2(caches) ? 16 : 8;
   t.mc = split(o.m, std::min<std::int64_t>(caches.l3 / part_of_l3, 4 << 20) / (size * t.kc) + rows, rows);

@@ -1,7 +1,8 @@
 // Removes the arithmetic on padding where C is one row or one column: a product of a matrix and a vector reads the
 // matrix once and is bound by that. Where the matrix lies along k, a team of threads shares a row; where it lies along
-// C, a thread has a few elements of C and a block's threads share k. k is cut into slices only where the rows or
-// columns are too few to keep every multiprocessor at work: adding the slices up takes another kernel.
+// C, a thread has a few elements of C and a block's threads share k. k is cut into slices where blocks would else leave
+// multiprocessors idle or read short pieces of rows: adding the slices up takes another kernel. A strided vector that
+// many blocks would read along k is copied first.
 #pragma once
 
 #include "gpu/kernels/k_slices.cuh"
@@ -41,8 +42,8 @@ inline constexpr int dots_threads = 256, sums_threads = 512;
 template <class T>
 inline constexpr int dots_blocks = sizeof(T) == 4 ? 0 : 4;
 
-/// A lane's share of the dot products of `rows` rows with v, [p0, p1) of them: from p0 on steps of k that are `apart`
-/// from each other, which are there where X is read by vectors.
+/// A lane's share of the dot products of `rows` rows with v, in [p0, p1), p0 its first step of k: a vector's number of
+/// steps a round, `apart` from each other, which are all inside where X is read by vectors.
 template <bool vectors_of_x, bool vectors_of_v, class T, int rows>
 __device__ __forceinline__ void add_dots(T (&sum)[rows][vector_width<T>], matrix_vector<T> const& s,
                                          T const* const (&row)[rows], std::int64_t p0, std::int64_t p1, int lanes,
@@ -213,6 +214,7 @@ template <class T>
 __global__ void __launch_bounds__(gather_threads)
     gather_vector(T* to, T const* from, std::int64_t stride, std::int64_t k) {
   wait_for_kernel_before();
+  let_next_kernel_start();
   std::int64_t const p = std::int64_t{blockIdx.x} * gather_threads + threadIdx.x;
   if (p < k) to[p] = from[p * stride];
 }
@@ -232,8 +234,8 @@ constexpr int log_of(std::int64_t wanted, int limit) {
   return log;
 }
 
-/// The fewest slices, no more than `most`, with which `blocks` in each leave less than an eighth of the places in their
-/// rounds empty, if ten rounds have room for such.
+/// The fewest slices (before their steps are rounded up to 16), no more than `most`, with which `blocks` in each leave
+/// less than an eighth of the places in their rounds empty, if ten rounds have room for such.
 inline std::int64_t slices_that_fill(std::int64_t blocks, int places, std::int64_t most) {
   constexpr std::int64_t most_rounds = 10;
   constexpr double filled = 0.88;
@@ -310,7 +312,7 @@ gemv_cut cut_whole_sums(std::int64_t length, std::int64_t k) {
 }
 
 /// The same in slices of k: pieces of 512 bytes of a row, if it has as many, and as few slices as leave few
-/// multiprocessors without a block in the last round. No slices: k is too short for as many threads.
+/// multiprocessors without a block in the last round. `slices` 0: k is too short for as many threads.
 template <class T>
 gemv_cut cut_sliced_sums(std::int64_t length, std::int64_t k) {
   constexpr std::int64_t least_steps = 12;  // of a thread
@@ -343,8 +345,8 @@ inline std::int64_t slice_of(gemv_cut const& cut, std::int64_t k) {
 
 inline bool is_along_k(problem const& p) { return p.n == 1 ? !p.trans_a : p.trans_b; }
 
-/// The fastest on an H200, but for a twentieth on most, of teams of 1 to 256 threads, of one or two rows, and of 1 to
-/// 48 slices, on some two hundred shapes in two types. `beside`: slices of sums would wait for the kernel before.
+/// Fitted to some two hundred shapes in two types on an H200, to teams of 4 to 256 threads, one or two rows and up to
+/// 48 slices of each. `beside`: slices of sums would wait for the kernel before.
 template <class T>
 gemv_cut cut_gemv(std::int64_t length, std::int64_t k, bool along_k, bool beside) {
   length = std::max<std::int64_t>(length, 1), k = std::max<std::int64_t>(k, 1);  // of an empty product there is a plan
@@ -357,12 +359,13 @@ gpu::k_cut gemv_k_cut(problem const& p) {
   return {.unit = slice < p.k ? "slice" : nullptr, .length = slice, .on_its_side = p.n == 1};
 }
 
-/// Whether v is copied first: a block reads all of it, and with it what lies between its elements in the 32 bytes that
-/// an access moves at least. Where that comes to more than 30 MB, the copy takes less time, measured on an H200.
+/// Whether v is copied first: the blocks read all of it, and with it what lies between its elements in the 32 bytes
+/// that an access moves at least. Where that comes to 30 MB more than the copy moves, it takes less time, measured on
+/// an H200.
 template <class T>
 bool is_gathered(gemv_cut const& cut, std::int64_t stride, std::int64_t k) {
   constexpr std::int64_t moved = 32, size = sizeof(T), much = 30'000'000;  // bytes
-  return cut.blocks * k * (std::min(stride * size, moved) - size) > much;
+  return (cut.blocks - 1) * k * (std::min(stride, moved / size) - 1) * size > much;
 }
 
 /// m or n is 1. `beside`: the kernel before it in the stream has waited for what was before, and has nothing to do with
@@ -380,7 +383,7 @@ void launch_gemv(problem const& p, CUstream_st* stream, bool beside) {
   auto const cut = cut_gemv<T>(s.length, s.k, along_k, beside);
   s.slice = slice_of(cut, s.k);
   std::int64_t const slices = (s.k + s.slice - 1) / s.slice, of_partials = slices == 1 ? 0 : slices * s.length;
-  bool const gathers = along_k && is_gathered<T>(cut, s.stride_v, s.k);
+  bool const gathers = along_k && !beside && is_gathered<T>(cut, s.stride_v, s.k);
   std::int64_t const of_v = gathers ? tiles(s.k, vector_width<T>) * vector_width<T> : 0;
   workspace<T> const memory(of_v + of_partials, stream);
   if (of_partials > 0) s.partials = memory.data() + of_v;

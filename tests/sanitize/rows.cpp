@@ -108,6 +108,11 @@ std::vector<problem> sample(tandem::kernel const& row) {
     all.push_back({1409, 3077, 161, false, true, 1});
     all.push_back({1408 + 50, 3072, 161, true, false, 0, 1, 2});
   }
+  if (row.technique() == "gemv") {  // slices, without a copy of the vector and with one
+    all.push_back({37, 1, 16001, true, false, 1, 1, 2});
+    all.push_back({200, 1, 20001, false, false, 39});
+    all.push_back({1, 200, 20001, true, true, 39, 1, -1});
+  }
   for (bool const trans : {false, true}) {
     all.push_back({1, 1030, 700, trans, trans, 1});
     all.push_back({1030, 1, 700, trans, !trans, 0, 1, 2});

@@ -781,6 +781,8 @@ TEST_CASE("with a large L2 rows of B that lie far apart are copied by a pass of 
     CHECK(tiling(m, far, 699).tiles_pack_b);
     CHECK_FALSE(tiling(m, far, 700).tiles_pack_b);
     CHECK(tiling(m, far, 4096, 1 << 20).tiles_pack_b);
+    CHECK(tiling(256, far, 4096).kc == 256);
+    CHECK(tiling(256, far, 4096).asks_for_b);
     CHECK(tiling(257, far, 4096).kc > 256);
   });
 }

@@ -53,7 +53,7 @@ std::vector<T> product(std::int64_t length, std::int64_t k, bool along_k, layout
 
 TEST_SUITE_BEGIN("gemv");
 
-TEST_CASE_TEMPLATE("every element of y has one block in each slice, and no slice is empty", T, float, double) {
+TEST_CASE_TEMPLATE("every element of y has one block in each slice, and slices begin at vectors", T, float, double) {
   std::mt19937 random(1);
   for (int i = 0; i < 10000; ++i) {
     std::int64_t const length = 1 + random() % (1 << (random() % 20)), k = 1 + random() % (1 << (random() % 20));
@@ -69,8 +69,8 @@ TEST_CASE_TEMPLATE("every element of y has one block in each slice, and no slice
       CHECK(cut.blocks * of_block >= length);
       CHECK((cut.blocks - 1) * of_block < length);
       auto const slice = slice_of(cut, k), slices = slices_of(cut, k);
-      CHECK(slices >= 1);
-      CHECK((slices - 1) * slice < k);
+      CHECK(slices <= std::max<std::int64_t>(cut.slices, 1));
+      CHECK((slices == 1 || slice % 16 == 0));
     }
   }
 }
@@ -78,16 +78,20 @@ TEST_CASE_TEMPLATE("every element of y has one block in each slice, and no slice
 TEST_CASE_TEMPLATE("the bits follow from the sizes, however the operands lie", T, float, double) {
   struct size {
     std::int64_t length, k;
-    bool along_k;
+    bool along_k, sliced, gathered;  // beside a v of a stride of 40
   };
-  // Small ones, sliced ones, and two before which a v of a wide stride is copied, the second sliced.
-  constexpr size sizes[] = {{37, 515, true},    {37, 512, true},   {600, 4, true},     {3, 9000, true},
-                            {3, 9001, true},    {700, 3600, true}, {200, 20000, true}, {37, 515, false},
-                            {1001, 130, false}, {9, 7001, false},  {12, 7001, false}};
-  for (auto const& [length, k, along_k] : sizes) {
+  constexpr size sizes[] = {
+      {37, 515, true, false, false},  {37, 512, true, false, false},   {600, 4, true, false, false},
+      {700, 3600, true, false, true}, {700, 3601, true, false, true},  {200, 20000, true, true, true},
+      {200, 20001, true, true, true}, {37, 515, false, false, false},  {1001, 130, false, false, false},
+      {9, 40001, false, true, false}, {12, 40001, false, true, false}, {37, 16001, false, true, false}};
+  for (auto const& [length, k, along_k, sliced, gathered] : sizes) {
     CAPTURE(length);
     CAPTURE(k);
     CAPTURE(along_k);
+    auto const cut = cut_gemv<T>(length, k, along_k, false);
+    CHECK((slices_of(cut, k) > 1) == sliced);
+    if (along_k) CHECK(is_gathered<T>(cut, 40, k) == gathered);
     auto const packed = product<T>(length, k, along_k, {});
     for (layout const& lies : {layout{.before = 1}, layout{.padding = 4}, layout{.padding = 1}, layout{.stride = 3},
                                layout{.stride = 40}, layout{.before = 3, .padding = 7, .stride = 5}}) {
@@ -99,6 +103,10 @@ TEST_CASE_TEMPLATE("the bits follow from the sizes, however the operands lie", T
   }
 }
 
+TEST_CASE("so do those of many rows of a very long k") {
+  CHECK(product<float>(513, 34001, true, {}) == product<float>(513, 34001, true, {.before = 1, .stride = 9}));
+}
+
 TEST_CASE("v is copied first where much lies between its elements, and many blocks read it") {
   auto const cut = cut_gemv<float>(4096, 4096, true, false);
   CHECK(is_gathered<float>(cut, 4096, 4096));
@@ -106,12 +114,13 @@ TEST_CASE("v is copied first where much lies between its elements, and many bloc
   CHECK_FALSE(is_gathered<float>(cut, 3, 4096));
   CHECK(is_gathered<float>(cut_gemv<float>(700, 3600, true, false), 40, 3600));
   CHECK_FALSE(is_gathered<float>(cut_gemv<float>(1024, 1024, true, false), 1024, 1024));
+  CHECK_FALSE(is_gathered<float>(cut_gemv<float>(1, 2000000, true, false), 8, 2000000));  // one block reads it once
 }
 
-TEST_CASE("blocks that would leave a fifth of the places in their rounds empty become smaller") {
-  CHECK(cut_dots<float>(5001, 12001).log_team == 8);   // seven: 1251 blocks in three rounds of 528
-  CHECK(cut_dots<float>(20001, 5001).log_team == 6);   // 2501 in five
-  CHECK(cut_dots<double>(2193, 20001).log_team == 8);  // seven: 549 in two
+TEST_CASE("teams grow where blocks would leave a fifth of the places in their rounds empty") {
+  CHECK(cut_dots<float>(5001, 12001).log_team == 8);   // 1251 blocks in three rounds of 528 with seven
+  CHECK(cut_dots<float>(20001, 5001).log_team == 6);   // with 2501 in five it stays
+  CHECK(cut_dots<double>(2193, 20001).log_team == 8);  // 549 in two with seven
 }
 
 TEST_CASE("many rows of a very long k are read by warps, in slices that fill the places") {
@@ -119,7 +128,7 @@ TEST_CASE("many rows of a very long k are read by warps, in slices that fill the
     CAPTURE(length);
     auto const cut = cut_dots<float>(length, 50257);
     CHECK(cut.log_team == 5);
-    std::int64_t const blocks = cut.blocks * cut.slices, rounds = (blocks + 527) / 528;
+    std::int64_t const blocks = cut.blocks * slices_of(cut, 50257), rounds = (blocks + 527) / 528;
     CHECK(blocks * 8 >= rounds * 528 * 7);
   }
 }
@@ -128,7 +137,8 @@ TEST_CASE("slices of a large matrix leave an eighth of the multiprocessors in th
   for (std::int64_t const length : {1001, 1578, 2121, 5001, 20869, 44395, 100001}) {
     CAPTURE(length);
     auto const cut = cut_sliced_sums<float>(length, 20000);
-    std::int64_t const blocks = cut.blocks * cut.slices, rounds = (blocks + multiprocessors - 1) / multiprocessors;
+    std::int64_t const blocks = cut.blocks * slices_of(cut, 20000);
+    std::int64_t const rounds = (blocks + multiprocessors - 1) / multiprocessors;
     CHECK(blocks * 8 >= rounds * multiprocessors * 7);
   }
 }

@@ -161,8 +161,12 @@ inline std::vector<shape> shared_shapes(tandem::kernel const& row) {
 }
 
 /// Where the tiles left over are cut into the same slices of k: a few slices, and so many that several threads add them
-/// up. Of the rows with the smallest blocks.
+/// up. Of the rows with the smallest blocks. Of gemv lines cut into slices, two beside a vector that is copied first.
 inline std::vector<shape> sliced_shapes(tandem::kernel const& row) {
+  if (row.technique() == "gemv")
+    return {{37, 1, 16001, true, false, -0.75, 1, 1},
+            {200, 1, 20001, false, false, 1, 0, 39},
+            {1, 200, 20001, true, true, 2, -0.5, 39}};
   auto const block = row.plan({}).levels.front();
   if (row.technique() != "tensor_core" || std::min(block.m, block.n) > 32) return {};
   std::int64_t const few = 2 * std::min(block.m, block.n) - 30, many = 12 * std::max(block.m, block.n) + 1;

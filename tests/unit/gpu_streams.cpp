@@ -34,7 +34,8 @@ void require(cudaError_t status) { REQUIRE_MESSAGE(status == cudaSuccess, cudaGe
 
 // Part of a tile; few tiles and a deep k, for rows that cut k or deal out its steps; thin either way; lines that no
 // vector fits, and shares of tiles, for rows that copy operands into lines of their own; lines of whole vectors, of
-// which they copy one; whole tiles and two strips; one row or one column; a few steps of k; nothing to add up.
+// which they copy one; whole tiles and two strips; one row or one column, sliced beside a strided vector; a few steps
+// of k; nothing to add up.
 constexpr shape shapes[] = {{37, 29, 53, true, true, 1, 0, 3},
                             {17, 33, 5000, false, true, 0.75, -0.5, 1},
                             {3, 1700, 2100, true, false, 1, 1, 0},
@@ -45,6 +46,7 @@ constexpr shape shapes[] = {{37, 29, 53, true, true, 1, 0, 3},
                             {1409, 3077, 161, false, true, 1, 0, 1},
                             {1, 4099, 1030, false, false, 1, 0, 1},
                             {2050, 1, 777, true, true, -0.75, 1, 3},
+                            {200, 1, 20001, false, false, 1, 0, 39},
                             {130, 141, 3, false, true, 1, 0, 2},
                             {141, 130, 8, true, false, -0.75, 1, 1},
                             {65, 70, 0, false, false, 1, -0.5, 2},
