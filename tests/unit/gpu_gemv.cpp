@@ -76,22 +76,24 @@ TEST_CASE_TEMPLATE("every element of y has one block in each slice, and slices b
 }
 
 TEST_CASE_TEMPLATE("the bits follow from the sizes, however the operands lie", T, float, double) {
-  struct size {
+  struct a_line {
     std::int64_t length, k;
     bool along_k, sliced, gathered;  // beside a v of a stride of 40
   };
-  constexpr size sizes[] = {
+  constexpr a_line lines[] = {
       {37, 515, true, false, false},  {37, 512, true, false, false},   {600, 4, true, false, false},
       {700, 3600, true, false, true}, {700, 3601, true, false, true},  {200, 20000, true, true, true},
       {200, 20001, true, true, true}, {37, 515, false, false, false},  {1001, 130, false, false, false},
       {9, 40001, false, true, false}, {12, 40001, false, true, false}, {37, 16001, false, true, false}};
-  for (auto const& [length, k, along_k, sliced, gathered] : sizes) {
+  for (auto const& line : lines) {
+    auto const length = line.length, k = line.k;
+    bool const along_k = line.along_k;
     CAPTURE(length);
     CAPTURE(k);
     CAPTURE(along_k);
     auto const cut = cut_gemv<T>(length, k, along_k, false);
-    CHECK((slices_of(cut, k) > 1) == sliced);
-    if (along_k) CHECK(is_gathered<T>(cut, 40, k) == gathered);
+    CHECK((slices_of(cut, k) > 1) == line.sliced);
+    if (along_k) CHECK(is_gathered<T>(cut, 40, k) == line.gathered);
     auto const packed = product<T>(length, k, along_k, {});
     for (layout const& lies : {layout{.before = 1}, layout{.padding = 4}, layout{.padding = 1}, layout{.stride = 3},
                                layout{.stride = 40}, layout{.before = 3, .padding = 7, .stride = 5}}) {
