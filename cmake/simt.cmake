@@ -20,6 +20,7 @@ function(tandem_add_instrumented_kernels target)
     message(FATAL_ERROR "tandem_add_instrumented_kernels needs clang++; install it or set TANDEM_INSTRUMENTING_CXX")
   endif()
   set(flags -std=c++20 -O2 -gdwarf-5 -g1 -gdwarf-aranges -fPIC -fvisibility=hidden
+    -fno-verbose-asm  # half of the assembly would be comments
     # The bits and the accesses of the source: no contraction, no merging of accesses into vectors, copies or fills.
     -ffp-contract=off -fno-vectorize -fno-slp-vectorize -fno-unroll-loops
     # nvcc takes a store to one type for one that may change another.

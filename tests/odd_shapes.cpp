@@ -26,7 +26,14 @@ void check_backend(backend id) {
   harness::check_options options;
   options.flop_budget = 1e9;  // what is larger is the command's business: ./run check
   auto const shapes = harness::read_shapes("shapes/odd.csv");
-  auto const results = harness::check(harness::make_cases(shapes, rows), rows, options);
+  auto const cases = harness::make_cases(shapes, rows);
+  // Under the executor this takes minutes: each kernel gets one in three, and the next kernel others.
+  std::size_t const step = id == backend::simt && !tests::thorough() ? 3 : 1;
+  std::vector<harness::result> results;
+  for (std::size_t turn = 0; turn < step; ++turn) {
+    auto const some = harness::check(tests::in_turn(cases, step, turn), tests::in_turn(rows, step, turn), options);
+    results.insert(results.end(), some.begin(), some.end());
+  }
   INFO(harness::describe_failures(results));
   for (auto const& s : harness::summarize(results)) {
     CAPTURE(s.kernel);
@@ -36,7 +43,7 @@ void check_backend(backend id) {
       continue;
     }
     CHECK(s.verdict == harness::verdict::pass);
-    CHECK(s.passed > 100);
+    CHECK(s.passed > (step == 1 ? 100 : 50));
   }
 }
 

@@ -1,7 +1,9 @@
 // What the tests share: skipping with a reason, and running a command.
 #pragma once
 
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include <tandem/kernels.hpp>
 
@@ -21,6 +23,15 @@ bool is_there(std::string const& name, std::string const& missing);
 
 /// Whether the environment's TANDEM_THOROUGH asks for what takes minutes (`./run thorough`).
 bool thorough();
+
+/// Every `step`-th of them, from one that changes with `turn`. A step that has no factor in common with the number of
+/// types and transposes keeps those changing.
+template <class T>
+std::vector<T> in_turn(std::vector<T> const& all, std::size_t step, std::size_t turn) {
+  std::vector<T> some;
+  for (std::size_t i = turn % step; i < all.size(); i += step) some.push_back(all[i]);
+  return some;
+}
 
 /// What a command printed and how it exited.
 struct command_result {
