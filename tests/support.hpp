@@ -1,4 +1,4 @@
-// What the tests share: skipping with a reason, and running a command.
+// What the tests share: skipping with a reason, dealing problems out among kernels, and running a command.
 #pragma once
 
 #include <cstddef>
