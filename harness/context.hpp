@@ -76,7 +76,7 @@ class context {
   /// Records a failure of the rung at work, or of another one. Keeps the worst as the witness.
   void fail(failure f) { fail(std::move(f), report().rung); }
   void fail(failure f, rung where);
-  void add_fact(std::string name, std::string value) { report().facts.emplace_back(std::move(name), std::move(value)); }
+  void add_fact(std::string name, std::string value) { report().facts.push_back({std::move(name), std::move(value)}); }
   void set_summary(std::string text) { report().summary = std::move(text); }
   /// The rung at work; its verdict is set by `end_rung`.
   rung_report& report() noexcept { return *current_; }
