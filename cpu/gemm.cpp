@@ -24,11 +24,10 @@ namespace {
 template <class T>
 class product {
  public:
-  product(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, execution const& e)
-      : kernel_(kernel), o_(o), t_(t), grid_(choose_grid(kernel, o, t, offered_threads(e), e.reproducible)) {
+  product(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, grid const& g, bool reproducible)
+      : kernel_(kernel), o_(o), t_(t), grid_(g), pieces_(choose_pieces(o, t, g)) {
     std::int64_t const panels = ceil_div(o.k, t.kc);
-    apart_ = e.reproducible ? t.kc : ceil_div(panels, grid_.terms) * t.kc;
-    pieces_ = choose_pieces(o, t, grid_);
+    apart_ = reproducible ? t.kc : ceil_div(panels, grid_.terms) * t.kc;
   }
 
   void operator()() {
@@ -107,7 +106,7 @@ class product {
   operands<T> o_;
   tiling t_;
   grid grid_;
-  int pieces_ = 1;  // of a part's rows
+  int pieces_;  // of a part's rows
   std::int64_t a_size_ = 0, b_size_ = 0;
   std::int64_t apart_ = 0;  // terms of a panel
   std::int64_t panels_ = 0, panels_at_once_ = 0, sums_size_ = 0;
@@ -141,7 +140,8 @@ void multiply_large(microkernel<T> const& kernel, path way, problem const& p, ex
   auto const t = tiling_of(kernel, way, o);
   if (t.all_rows && t.cols == o.n && o.k <= t.kc)
     return multiply_panels<T>(kernel, o, t, {0, o.m}, {0, o.n}, {0, o.k}, nullptr, nullptr);
-  product<T>(kernel, o, t, e)();
+  auto const g = choose_grid(kernel, o, t, threads, e.reproducible);
+  product<T>(kernel, o, is_open ? tiling_of_parts(host_caches(), kernel, o, t, g) : t, g, e.reproducible)();
 }
 
 }  // namespace

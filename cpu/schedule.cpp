@@ -28,15 +28,19 @@ constexpr std::int64_t page = 4096;  // bytes
 /// Columns of a product beside which, with a small L2, a copy of A is forgotten.
 constexpr std::int64_t columns_of_small_l2 = 768;
 
+/// Threads that differ little share a product of two parts or three.
+bool is_shared_by_many(grid const& g) { return g.parts() >= 4; }
+
 constexpr std::int64_t few_rows = 256;  // of A, beside which the packing of B takes a good part of the time
 
 /// Waking a team, which mostly still watches for work.
 double waking(int parts) { return parts == 1 ? 0 : (2 + 0.2 * parts) * microsecond; }
 
-/// A block's steps for one term: its tiles, each with some loads and a turn of the loop of its own, and what is packed.
-double steps(std::int64_t rows, double vectors, tiling const& t) {
+/// A part's steps for one term: its tiles, each with some loads and a turn of the loop of its own, and what is packed,
+/// of B anew for each block of A and each of the pieces that the part is cut into.
+double steps(std::int64_t rows, double vectors, tiling const& t, int pieces) {
   double const tiles = as_double(ceil_div(rows, t.rows));
-  double const times_b = t.pack_b ? as_double(ceil_div(rows, t.mc)) : 0;
+  double const times_b = t.pack_b ? as_double(std::max<std::int64_t>(ceil_div(rows, t.mc), pieces)) : 0;
   return vectors * (as_double(rows) + 1.5 * tiles + 4 * times_b) + (t.pack_a ? 0.35 * as_double(rows) : 0);
 }
 
@@ -163,6 +167,19 @@ tiling tiled(cache_sizes const& caches, operands<T> const& o, std::int64_t rows,
   return t;
 }
 
+/// Lets `t` do without its copy of A where it is not used for more than `columns`, too few for it to be forgotten:
+/// fewer rows at a time leave each other alone, and need no copy.
+template <class T>
+void lower_tiles(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o, std::int64_t columns,
+                 tiling& t) {
+  std::int64_t const enough_columns = has_small_l2(caches) ? columns_of_small_l2 : 2048;
+  if (!t.pack_a || columns > enough_columns) return;
+  auto const low = tiled(caches, o, kernel.rows[static_cast<std::size_t>(kernel.widest)], kernel.widest * kernel.lanes);
+  if (!lies_well(caches, o, low)) return;
+  t.rows = low.rows, t.cols = low.cols, t.mc = low.mc, t.nc = low.nc;
+  t.pack_a = false;
+}
+
 /// Whether B, which lies far away, meets so few rows of A that a copy of it would not be used often enough. It takes
 /// tiles that are wide and yet high, as 32 registers allow; and Intel's processors, with 2 MiB of L2, copy faster than
 /// C could leave it and come back.
@@ -269,7 +286,6 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   tiling t;
   t.rows = kernel.mr, t.cols = kernel.nr;
   bool const transposed_b = o.b_col != 1, near = are_near(caches, o);
-  auto const widest = static_cast<std::size_t>(kernel.widest);
   if (!transposed_b && are_whole_rows(kernel, o.m, o.n, o.k)) return whole_rows(o);
   if (!transposed_b && are_in_wide_tiles(caches, kernel, o.m, o.n, o.k)) return wide_tiles(kernel, o);
   if (o.m <= 2 * kernel.mr && !transposed_b && !is_copied_sooner(caches, kernel, o)) return skinny(caches, kernel, o);
@@ -306,14 +322,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
                                        : packed_tiling(caches, kernel, o);
   t.pack_a = o.a_col == 1 ? !lies_well(caches, o, t) || lies_in_many_pages(caches, o)
                           : !near && !columns_lie_well(caches, o, t);
-  // For a copy of A to be forgotten.
-  std::int64_t const enough_columns = has_small_l2(caches) ? columns_of_small_l2 : 2048;
-  if (auto const low = tiled(caches, o, kernel.rows[widest], kernel.widest * kernel.lanes);
-      t.pack_a && o.n <= enough_columns && lies_well(caches, o, low)) {
-    // Fewer rows at a time leave each other alone, and need no copy.
-    t = low;
-    t.pack_a = false;
-  }
+  lower_tiles(caches, kernel, o, o.n, t);
   // Operands that stay in L2 need no copies.
   if (!transposed_b && near) t.pack_b = false, t.b_stays = true, t.nc = o.n;
   return t;
@@ -355,6 +364,7 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
 template <class T>
 grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, int threads, bool reproducible) {
   double const halves = as_double(ceil_div(2 * o.n, kernel.lanes));  // half vectors of a row of C
+  double const vectors_of_tile = as_double(t.cols) / as_double(kernel.lanes);
   double const k = as_double(o.k);
   std::int64_t const most_terms = most_sums / (o.m * o.n * static_cast<std::int64_t>(sizeof(T)));
   // What a part reads comes mostly beside the arithmetic: as if a step brought 40 bytes.
@@ -362,9 +372,10 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
   // Rows of a B that passes as it lies are read in as many pieces as there are threads beside each other. Of those up
   // to a page long one of a KiB takes as long to begin as to read; longer ones are followed by the hardware.
   constexpr double begins = 1024 / sizeof(T), short_piece = page / sizeof(T);
+  constexpr double of_piece = 0.2;
   bool const passes = !t.pack_b && !t.b_stays && !t.all_rows && !streams_rows(o);
   grid best;
-  double best_cost = (steps(o.m, halves / 2, t) + of_element * as_double(o.m + o.n)) * k;
+  double best_cost = (steps(o.m, halves / 2, t, 1) + of_element * as_double(o.m + o.n)) * k;
   if (best_cost < 2 * waking(2)) return best;
   auto const consider = [&](grid const& g) {
     double const share = std::ceil(halves / g.cols) / 2;
@@ -374,7 +385,15 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
     double const piece = share * as_double(kernel.lanes);
     double const beginning = passes && g.cols > 1 && piece <= short_piece ? begins : 0;
     double const read = (as_double(rows) + piece + beginning) * terms;  // elements of A and B
-    double cost = steps(rows, share, t) * terms + of_element * read + waking(g.parts());
+    int const pieces = choose_pieces(o, t, g);
+    double part = steps(rows, share, t, pieces);
+    if (t.pack_b && is_shared_by_many(g)) {
+      // The narrower a part, the fewer multiply-adds for each load of A; and the slowest thread has a share of a piece
+      // left when the others are done.
+      part += 0.25 * std::ceil(share / vectors_of_tile) * as_double(rows);
+      part *= 1 + of_piece / (g.terms == 1 ? pieces : as_double(ceil_div(panels, g.terms)));
+    }
+    double cost = part * terms + of_element * read + waking(g.parts());
     // Sums apart are written once and read once.
     double const sums = reproducible ? as_double(panels) : g.terms;
     if (g.terms > 1) cost += waking(g.parts()) + 4 * as_double(o.m) * halves / 2 * sums / g.parts();
@@ -393,11 +412,20 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
 }
 
 template <class T>
+tiling tiling_of_parts(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o, tiling t,
+                       grid const& g) {
+  bool const is_narrow = o.n <= 4 * kernel.nr;
+  if (has_large_l2(caches) && t.pack_b && !is_narrow && is_shared_by_many(g))
+    lower_tiles(caches, kernel, o, ceil_div(o.n, g.cols), t);
+  return t;
+}
+
+template <class T>
 int choose_pieces(operands<T> const& o, tiling const& t, grid const& g) {
-  // Two threads differ little; each piece packs B anew, or goes along all of it.
-  constexpr int least_parts = 4, most = 4;
+  // Each piece packs B anew, or goes along all of it.
+  int const most = t.pack_b ? 8 : 4;
   constexpr std::int64_t packed_rows = 64, tiles = 4;
-  if (g.parts() < least_parts || g.terms > 1) return 1;
+  if (!is_shared_by_many(g) || g.terms > 1) return 1;
   std::int64_t const rows = o.m / g.rows, least = t.pack_b ? packed_rows : tiles * t.rows;
   return static_cast<int>(std::clamp<std::int64_t>(rows / least, 1, most));
 }
@@ -408,6 +436,10 @@ template tiling choose_tiling(cache_sizes const&, microkernel<float> const&, ope
 template tiling choose_tiling(cache_sizes const&, microkernel<double> const&, operands<double> const&);
 template grid choose_grid(microkernel<float> const&, operands<float> const&, tiling const&, int, bool);
 template grid choose_grid(microkernel<double> const&, operands<double> const&, tiling const&, int, bool);
+template tiling tiling_of_parts(cache_sizes const&, microkernel<float> const&, operands<float> const&, tiling,
+                                grid const&);
+template tiling tiling_of_parts(cache_sizes const&, microkernel<double> const&, operands<double> const&, tiling,
+                                grid const&);
 template int choose_pieces(operands<float> const&, tiling const&, grid const&);
 template int choose_pieces(operands<double> const&, tiling const&, grid const&);
 

@@ -30,6 +30,12 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
 template <class T>
 grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, int threads, bool reproducible);
 
+/// `t` for the grid's parts: where L2 is large and threads are many, a part may have too few columns for a copy of A to
+/// pay. The terms of a panel, and so the bits, stay as they are.
+template <class T>
+tiling tiling_of_parts(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o, tiling t,
+                       grid const& g);
+
 /// In how many pieces each part of the grid is to be cut along its rows, for threads that are done to take from others.
 template <class T>
 int choose_pieces(operands<T> const& o, tiling const& t, grid const& g);
@@ -40,6 +46,10 @@ extern template tiling choose_tiling(cache_sizes const&, microkernel<float> cons
 extern template tiling choose_tiling(cache_sizes const&, microkernel<double> const&, operands<double> const&);
 extern template grid choose_grid(microkernel<float> const&, operands<float> const&, tiling const&, int, bool);
 extern template grid choose_grid(microkernel<double> const&, operands<double> const&, tiling const&, int, bool);
+extern template tiling tiling_of_parts(cache_sizes const&, microkernel<float> const&, operands<float> const&, tiling,
+                                       grid const&);
+extern template tiling tiling_of_parts(cache_sizes const&, microkernel<double> const&, operands<double> const&, tiling,
+                                       grid const&);
 extern template int choose_pieces(operands<float> const&, tiling const&, grid const&);
 extern template int choose_pieces(operands<double> const&, tiling const&, grid const&);
 

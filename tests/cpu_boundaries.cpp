@@ -1,7 +1,7 @@
 // The CPU backend through the public interface, on both sides of each boundary between its ways through a product:
-// against plain loops, with C unread where beta is 0, and with the same bits on one thread and on two. Boundaries that
-// follow the caches have shapes for those of a modest machine (32K,512K,8M), of a Zen 5 (48K,1M,32M) and, but for L3,
-// of an Intel server (48K,2M,8M); CTest runs this with all three.
+// against plain loops, with C unread where beta is 0, and with the same bits on one thread and on several. Boundaries
+// that follow the caches have shapes for those of a modest machine (32K,512K,8M), of a Zen 5 (48K,1M,32M) and, but for
+// L3, of an Intel server (48K,2M,8M); CTest runs this with all three.
 #include <doctest/doctest.h>
 #include <omp.h>
 
@@ -20,11 +20,12 @@ namespace {
 using namespace tandem;
 using tests::guarded;
 
-/// `gap`: elements between the rows of each matrix.
+/// `gap`: elements between the rows of each matrix. `threads`: those that must give the bits of one.
 struct product {
   std::int64_t m, n, k;
   bool trans_a = false, trans_b = false;
   std::int64_t gap = 1;
+  int threads = 2;
 };
 
 struct scalars {
@@ -188,7 +189,7 @@ class trial {
     CHECK(std::ranges::none_of(one, [](T x) { return x != x; }));
     bool const follows = p_.m * p_.n * p_.k < 4'000'000;  // threads take part in a small product if it follows another
     for (int i = 0; i < (follows ? 3 : 1); ++i) {
-      run(2);
+      run(p_.threads);
       CHECK(std::memcmp(one.data(), c_.data(), one.size() * sizeof(T)) == 0);
     }
   }
@@ -322,6 +323,11 @@ TEST_CASE("up to four rows of C beside a B within L1, of 256 KiB, and around hal
   };
   in_type(float());
   in_type(double());
+}
+
+TEST_CASE("parts of five threads, too narrow for a copy of A's rows, which are pages apart") {
+  for (std::int64_t const n : {2047, 2049, 2100})
+    for (std::int64_t const k : {1000, 1024}) check({140, n, k, false, false, 1024 - k, 5});
 }
 
 TEST_CASE("a skinny C of up to two vectors, and of more, beside long sums") {

@@ -755,7 +755,8 @@ TEST_CASE("parts of many threads are cut into pieces of many rows, those of two 
     auto const o = product<float>(m, n, k);
     return tandem::cpu::choose_pieces(o, tandem::cpu::choose_tiling(caches, kernel, o), g);
   };
-  CHECK(pieces(4096, 4096, 4096, {.rows = 4, .cols = 4, .terms = 1}) == 4);
+  CHECK(pieces(4096, 4096, 4096, {.rows = 4, .cols = 4, .terms = 1}) == 8);
+  CHECK(pieces(1000, 4096, 4096, {.rows = 4, .cols = 4, .terms = 1}) == 3);  // of 64 rows at least
   CHECK(pieces(4096, 4096, 4096, {.rows = 2, .cols = 1, .terms = 1}) == 1);
   CHECK(pieces(16, 4096, 4096, {.rows = 1, .cols = 16, .terms = 1}) == 1);
   CHECK(pieces(64, 64, 100000, {.rows = 1, .cols = 1, .terms = 16}) == 1);
@@ -763,7 +764,65 @@ TEST_CASE("parts of many threads are cut into pieces of many rows, those of two 
     auto const t = tandem::cpu::choose_tiling(tandem::cpu::host_caches(), one, o);
     tandem::cpu::grid const g{.rows = static_cast<int>(std::min<std::int64_t>(o.m, 16)), .cols = 1, .terms = 1};
     auto const count = tandem::cpu::choose_pieces(o, t, g);
-    CHECK((count >= 1 && count <= 4));
+    CHECK((count >= 1 && count <= (t.pack_b ? 8 : 4)));
+  });
+}
+
+TEST_CASE("many threads share the columns of a large product, since each piece of a part's rows packs B anew") {
+  cache_sizes const caches{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    auto const grid_of = [&](std::int64_t m, std::int64_t n, std::int64_t k, int threads) {
+      auto const o = product<T>(m, n, k);
+      return tandem::cpu::choose_grid(kernel, o, tandem::cpu::choose_tiling(caches, kernel, o), threads, true);
+    };
+    for (std::int64_t const size : {1000, 2039, 4096}) {
+      CAPTURE(size);
+      auto const g = grid_of(size, size, size, 16);
+      CHECK(g.parts() == 16);
+      CHECK(g.cols >= 4 * g.rows);
+    }
+    // But not of few columns, of which a tile would have one vector.
+    auto const few = grid_of(100000, 16 * kernel.lanes, 500, 16);
+    CHECK(few.cols <= 8);
+  });
+}
+
+TEST_CASE("with a large L2, parts of many threads with few columns go without a copy of A, in panels as before") {
+  using tandem::cpu::grid;
+  cache_sizes const large{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    // Rows of A that are pages apart meet in one set of L1.
+    auto const parts = [&](cache_sizes const& caches, std::int64_t n, grid const& g, bool trans_a = false) {
+      auto const o = product<T>(4096, n, 4096, trans_a);
+      auto const whole = tandem::cpu::choose_tiling(caches, kernel, o);
+      auto const part = tandem::cpu::tiling_of_parts(caches, kernel, o, whole, g);
+      CHECK(part.kc == whole.kc);
+      CHECK(part.dot_cols == whole.dot_cols);
+      CHECK(part.pack_b == whole.pack_b);
+      if (part.pack_a) CHECK(part.rows == whole.rows);
+      return part;
+    };
+    auto const low = kernel.rows[static_cast<std::size_t>(kernel.widest)];
+    bool const copied = tandem::cpu::choose_tiling(large, kernel, product<T>(4096, 4096, 4096)).pack_a;
+    CHECK(copied == (kernel.mr > 8));
+    if (!copied) return;
+    auto const part = parts(large, 4096, {.rows = 2, .cols = 2});
+    CHECK_FALSE(part.pack_a);
+    CHECK(part.rows == low);
+    CHECK(part.cols == kernel.widest * kernel.lanes);
+    CHECK_FALSE(parts(large, 4096, {.rows = 1, .cols = 16}).pack_a);
+    CHECK(parts(large, 4096, {.rows = 1, .cols = 3}).pack_a);         // of few threads
+    CHECK(parts(large, 4096, {.rows = 4, .cols = 1}).pack_a);         // of many columns
+    CHECK(parts(large, 4096, {.rows = 1, .cols = 16}, true).pack_a);  // A transposed
+    CHECK(parts({.l1 = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20}, 4096, {.rows = 1, .cols = 16}).pack_a);
+    // Operands that stay in L2 and a narrow C are as they were.
+    for (auto const& o : {product<T>(200, 200, 200), product<T>(4096, 4 * kernel.nr, 4096)}) {
+      auto const whole = tandem::cpu::choose_tiling(large, kernel, o);
+      auto const same = tandem::cpu::tiling_of_parts(large, kernel, o, whole, grid{.rows = 4, .cols = 4});
+      CHECK(same.rows == whole.rows);
+      CHECK(same.nc == whole.nc);
+      CHECK(same.pack_a == whole.pack_a);
+    }
   });
 }
 
