@@ -414,8 +414,7 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
 template <class T>
 tiling tiling_of_parts(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o, tiling t,
                        grid const& g) {
-  bool const is_narrow = o.n <= 4 * kernel.nr;
-  if (has_large_l2(caches) && t.pack_b && !is_narrow && is_shared_by_many(g))
+  if (has_large_l2(caches) && t.pack_b && is_shared_by_many(g))
     lower_tiles(caches, kernel, o, ceil_div(o.n, g.cols), t);
   return t;
 }

@@ -781,9 +781,8 @@ TEST_CASE("many threads share the columns of a large product, since each piece o
       CHECK(g.parts() == 16);
       CHECK(g.cols >= 4 * g.rows);
     }
-    // But not of few columns, of which a tile would have one vector.
-    auto const few = grid_of(100000, 16 * kernel.lanes, 500, 16);
-    CHECK(few.cols <= 8);
+    CHECK(grid_of(64, 2 * kernel.nr, 100000, 16).cols <= 2);  // for a part to have a tile's
+    CHECK(grid_of(255, 255, 255, 16).rows == 4);              // B is not packed
   });
 }
 
@@ -792,37 +791,38 @@ TEST_CASE("with a large L2, parts of many threads with few columns go without a 
   cache_sizes const large{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
     // Rows of A that are pages apart meet in one set of L1.
-    auto const parts = [&](cache_sizes const& caches, std::int64_t n, grid const& g, bool trans_a = false) {
-      auto const o = product<T>(4096, n, 4096, trans_a);
+    auto const pages_apart = [](std::int64_t m, std::int64_t n, std::int64_t k, bool trans_a = false) {
+      auto o = product<T>(m, n, k, trans_a);
+      (trans_a ? o.a_col : o.a_row) = 4096;
+      return o;
+    };
+    auto const parts = [&](cache_sizes const& caches, tandem::cpu::operands<T> const& o, grid const& g) {
       auto const whole = tandem::cpu::choose_tiling(caches, kernel, o);
       auto const part = tandem::cpu::tiling_of_parts(caches, kernel, o, whole, g);
       CHECK(part.kc == whole.kc);
       CHECK(part.dot_cols == whole.dot_cols);
-      CHECK(part.pack_b == whole.pack_b);
-      if (part.pack_a) CHECK(part.rows == whole.rows);
+      if (part.pack_a == whole.pack_a) {
+        CHECK(part.rows == whole.rows);
+        CHECK(part.nc == whole.nc);
+      }
       return part;
     };
-    auto const low = kernel.rows[static_cast<std::size_t>(kernel.widest)];
-    bool const copied = tandem::cpu::choose_tiling(large, kernel, product<T>(4096, 4096, 4096)).pack_a;
+    auto const o = pages_apart(4096, 4097, 4096);
+    bool const copied = tandem::cpu::choose_tiling(large, kernel, o).pack_a;
     CHECK(copied == (kernel.mr > 8));
     if (!copied) return;
-    auto const part = parts(large, 4096, {.rows = 2, .cols = 2});
+    auto const part = parts(large, o, {.rows = 2, .cols = 3});
     CHECK_FALSE(part.pack_a);
-    CHECK(part.rows == low);
+    CHECK(part.rows == kernel.rows[static_cast<std::size_t>(kernel.widest)]);
     CHECK(part.cols == kernel.widest * kernel.lanes);
-    CHECK_FALSE(parts(large, 4096, {.rows = 1, .cols = 16}).pack_a);
-    CHECK(parts(large, 4096, {.rows = 1, .cols = 3}).pack_a);         // of few threads
-    CHECK(parts(large, 4096, {.rows = 4, .cols = 1}).pack_a);         // of many columns
-    CHECK(parts(large, 4096, {.rows = 1, .cols = 16}, true).pack_a);  // A transposed
-    CHECK(parts({.l1 = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20}, 4096, {.rows = 1, .cols = 16}).pack_a);
-    // Operands that stay in L2 and a narrow C are as they were.
-    for (auto const& o : {product<T>(200, 200, 200), product<T>(4096, 4 * kernel.nr, 4096)}) {
-      auto const whole = tandem::cpu::choose_tiling(large, kernel, o);
-      auto const same = tandem::cpu::tiling_of_parts(large, kernel, o, whole, grid{.rows = 4, .cols = 4});
-      CHECK(same.rows == whole.rows);
-      CHECK(same.nc == whole.nc);
-      CHECK(same.pack_a == whole.pack_a);
-    }
+    CHECK_FALSE(parts(large, o, {.rows = 1, .cols = 16}).pack_a);
+    CHECK(parts(large, o, {.rows = 1, .cols = 3}).pack_a);  // few threads
+    CHECK(parts(large, o, {.rows = 4, .cols = 1}).pack_a);  // many columns
+    CHECK(parts(large, pages_apart(4096, 4096, 4096, true), {.rows = 1, .cols = 16}).pack_a);
+    CHECK(parts({.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20}, o, {.rows = 1, .cols = 16}).pack_a);
+    auto const near = pages_apart(100, 2100, 48);
+    REQUIRE_FALSE(tandem::cpu::choose_tiling(large, kernel, near).pack_b);
+    CHECK(parts(large, near, {.rows = 1, .cols = 16}).pack_a);
   });
 }
 
