@@ -14,11 +14,13 @@
 #include <tandem/tandem.hpp>
 
 #include "tests/unit/guarded.hpp"
+#include "tests/unit/sequence.hpp"
 
 namespace {
 
 using namespace tandem;
 using tests::guarded;
+using tests::sequence;
 
 /// `gap`: elements between the rows of each matrix. `threads`: those that must give the bits of one.
 struct product {
@@ -30,15 +32,6 @@ struct product {
 
 struct scalars {
   double alpha, beta;
-};
-
-/// A cheap sequence of numbers; most of the time would go into drawing better ones.
-class sequence {
- public:
-  std::uint32_t operator()() { return (state_ = state_ * 6364136223846793005U + 1442695040888963407U) >> 33; }
-
- private:
-  std::uint64_t state_ = 1;
 };
 
 /// A matrix that ends before an unmapped page, NaN in its gaps.
@@ -100,7 +93,7 @@ class trial {
          to_string(dtype_of<T>));
     auto const names = kernels_of(dtype_of<T>);
     REQUIRE(!names.empty());
-    draw([this] { return static_cast<T>(static_cast<int>(value_() % 9) - 4); });
+    draw([this] { return static_cast<T>(value_.integer(4)); });
     multiply_plainly();
     for (auto const& name : names) {
       CAPTURE(name);
@@ -109,7 +102,7 @@ class trial {
         CHECK(errors(name, s) == 0);
       }
     }
-    draw([this] { return static_cast<T>(static_cast<double>(value_()) / (1U << 30) - 1); });
+    draw([this] { return static_cast<T>(value_.real()); });
     for (auto const& name : names) {
       CAPTURE(name);
       check_bits(name);
