@@ -175,7 +175,8 @@ std::vector<metric> const& metrics() {
   return all;
 }
 
-// Why a counter may read otherwise, and by how much. Only what has been understood is named here.
+// Why a counter may read otherwise, and by how much. Only what has been understood is named here, and one counter that
+// contradicts itself.
 struct explanation {
   std::string_view metric;
   std::string_view kernel;  // how its name starts; empty: any
