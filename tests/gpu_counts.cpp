@@ -8,12 +8,14 @@
 #include <functional>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <tandem/tandem.hpp>
 
@@ -76,88 +78,155 @@ int launch_all(std::string const& counts_path) {
 
 // --- compare ---
 
-using count_of = std::function<double(json const& counts)>;
+using count_of = std::function<double(json const& entry)>;
 
-count_of member(std::string kind, std::string name) {
-  return [=](json const& counts) { return counts.at(kind).at(name).get<double>(); };
+using kinds = std::vector<char const*>;
+double sum_of(json const& entry, char const* name, kinds const& all) {
+  double sum = 0;
+  for (auto const* const kind : all) sum += entry.at("counts").at(kind).at(name).get<double>();
+  return sum;
+}
+count_of member(char const* name, kinds const& all) {
+  return [=](json const& entry) { return sum_of(entry, name, all); };
 }
 count_of member(std::string name) {
-  return [=](json const& counts) { return counts.at(name).get<double>(); };
+  return [=](json const& entry) { return entry.at("counts").at(name).get<double>(); };
 }
 
-// A counter of the GPU must lie between two counts, mostly the same one.
+// cp.async of 16 bytes goes past the first-level cache.
+double wide_copies(json const& entry, char const* name) {
+  double sum = 0;
+  for (auto const& site : entry.at("sites"))
+    if (site.at("kind") == "async_copy" && site.at("bytes") == 16) sum += site.at("counts").at(name).get<double>();
+  return sum;
+}
+double wide_sectors(json const& entry) { return wide_copies(entry, "sectors"); }
+bool copies_narrowly(json const& entry) { return wide_copies(entry, "wavefronts") == 0; }
+bool always(json const&) { return true; }
+
+// A counter of the GPU must lie between two counts, mostly the same one, in the entries in which it is compared.
 struct metric {
   std::string name;
   count_of least, most;
-  metric(std::string name_, count_of both) : name(std::move(name_)), least(both), most(both) {}
+  bool (*compared)(json const& entry) = always;
+  metric(std::string name_, count_of both, bool (*compared_)(json const&) = always)
+      : name(std::move(name_)), least(both), most(both), compared(compared_) {}
   metric(std::string name_, count_of least_, count_of most_)
       : name(std::move(name_)), least(std::move(least_)), most(std::move(most_)) {}
 };
 
 // Of all that reads global memory: at least each sector once, at most each request's sectors.
-double sectors_read_once(json const& counts) { return counts.at("grid_sectors_loaded").get<double>(); }
-double sectors_requested(json const& counts) {
-  double sum = 0;
-  for (auto const* const kind : {"global_load", "global_atomic", "async_copy", "texture_load"})
-    sum += counts.at(kind).at("sectors").get<double>();
-  return sum;
+double sectors_read_once(json const& entry) { return entry.at("counts").at("grid_sectors_loaded").get<double>(); }
+double sectors_requested(json const& entry) {
+  return sum_of(entry, "sectors", {"global_load", "global_atomic", "async_copy", "texture_load"});
 }
+// To the first-level cache at least what goes past it comes.
+double least_sectors_to_l1(json const& entry) { return std::max(sectors_read_once(entry), wide_sectors(entry)); }
 
 // DRAM also brings what the counts do not know, instructions and page tables among it, and two sectors for one.
 constexpr double dram_bytes_beside = 1 << 20;
-double least_dram_bytes(json const& counts) { return sectors_read_once(counts) * 32; }
-double most_dram_bytes(json const& counts) { return sectors_requested(counts) * 64 + dram_bytes_beside; }
+double least_dram_bytes(json const& entry) { return sectors_read_once(entry) * 32; }
+double most_dram_bytes(json const& entry) { return sectors_requested(entry) * 64 + dram_bytes_beside; }
 
-double shared_wavefronts(json const& counts) {
-  double sum = 0;
-  for (auto const* const kind : {"shared_load", "shared_store", "shared_atomic"})
-    sum += counts.at(kind).at("wavefronts").get<double>();
-  return sum;
+double shared_load_requests(json const& entry) { return sum_of(entry, "requests", {"shared_load"}); }
+double shared_load_wavefronts(json const& entry) { return sum_of(entry, "wavefronts", {"shared_load"}); }
+double all_wavefronts(json const& entry) {
+  return sum_of(entry, "wavefronts", {"shared_load", "shared_store", "shared_atomic", "async_copy"});
 }
+// What the vectors of store_scaled take besides where all of them are stored by elements.
+double split_vectors(json const& entry, char const* name) {
+  auto const kernel = entry.at("kernel").get<std::string>();
+  double sum = 0;
+  for (auto const& site : entry.at("sites"))
+    if (site.at("file") == "gpu/kernels/along_rows.cuh" && site.at("kind") == "shared_store" && site.at("bytes") == 16)
+      sum += site.at("counts").at(name).get<double>();
+  return sum * (kernel.find(".f64.") != std::string::npos ? 1 : 3);
+}
+double requests_of_split(json const& entry) { return split_vectors(entry, "requests"); }
+double wavefronts_of_split(json const& entry) { return split_vectors(entry, "wavefronts"); }
+double stores_and_arbitration(json const& entry) { return wavefronts_of_split(entry) + 0.03 * all_wavefronts(entry); }
+double copy_wavefronts(json const& entry) { return sum_of(entry, "wavefronts", {"async_copy"}); }
 
 std::vector<metric> const& metrics() {
+  // Those of instrumented code, smsp__sass_…, tell cp.async apart. Others of the kind count instructions that no thread
+  // executes, too: ptxas puts loads of shared memory of that sort beside cp.async and __syncwarp.
   static std::vector<metric> const all = {
-      {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", member("global_load", "requests")},
-      {"l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", member("global_store", "requests")},
-      {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", member("global_load", "sectors")},
-      {"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", member("global_store", "sectors")},
-      {"smsp__inst_executed_op_shared_ld.sum", member("shared_load", "requests")},
-      {"smsp__inst_executed_op_shared_st.sum", member("shared_store", "requests")},
-      {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", member("shared_load", "wavefronts")},
-      {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", member("shared_store", "wavefronts")},
-      {"memory_l1_wavefronts_shared", shared_wavefronts},
-      {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum", member("shared_load", "conflicts")},
+      {"l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", member("requests", {"global_load", "async_copy"})},
+      {"l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", member("requests", {"global_store"})},
+      {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", member("sectors", {"global_load", "async_copy"})},
+      {"l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", member("sectors", {"global_store"})},
+      {"smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts.sum", member("requests", {"async_copy"})},
+      {"smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ld.sum", member("sectors", {"global_load"})},
+      {"smsp__sass_inst_executed_op_shared_ld.sum", member("requests", {"shared_load"})},
+      {"smsp__sass_inst_executed_op_shared_st.sum", member("requests", {"shared_store"})},
+      {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", member("wavefronts", {"shared_load"})},
+      {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", member("wavefronts", {"shared_store"})},
+      {"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", member("wavefronts", {"shared_load"})},
+      {"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum", member("wavefronts", {"shared_store"})},
+      // Of copies of 16 bytes it misses whole instructions: all of small.f32.16x16x64's, which the hardware counts.
+      {"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum", copy_wavefronts, copies_narrowly},
+      {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum", member("conflicts", {"shared_load"})},
       {"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", member("ffma")},
       {"smsp__sass_thread_inst_executed_op_dfma_pred_on.sum", member("dfma")},
+      {"l1tex__m_xbar2l1tex_read_sectors.sum", least_sectors_to_l1, sectors_requested},
       {"lts__t_sectors_srcunit_tex_op_read.sum", sectors_read_once, sectors_requested},
       {"dram__bytes_read.sum", least_dram_bytes, most_dram_bytes},
   };
   return all;
 }
 
-// Why a counter may read otherwise, and by how much. Only what has been understood is named here.
+// Why a counter may read otherwise, and by how much. Only what has been understood is named here, and one counter that
+// contradicts itself.
 struct explanation {
   std::string_view metric;
   std::string_view kernel;  // how its name starts; empty: any
   double lower, higher;     // than the count, at most, as shares of `of`
-  double (*of)(json const& counts);
+  double (*of)(json const& entry);
   std::string_view reason;
 };
 constexpr std::string_view arbitration =
-    "counts passes repeated after losing the arbitration against stores, too; memory_l1_wavefronts_shared does not";
+    "counts passes repeated after losing the arbitration against stores and copies, too; what is counted by "
+    "instruction does not";
+constexpr std::string_view unsteady =
+    "differs between two launches of one kernel on one problem, 3524 and 3619 where 3456 are counted";
+constexpr std::string_view split =
+    "nvcc stores vectors of store_scaled by elements, four or two accesses, which meet in banks as often";
+constexpr std::string_view spills = "the kernel spills registers to local memory, which is read back through L2";
+constexpr std::string_view dropped =
+    "of what is read behind a tile's last step, for nobody, nvcc drops the single elements: two loads a warp";
+constexpr std::string_view narrow_tail = "gpu.persistent.f32.112x128x8", narrow_tails = "gpu.persistent.f32.36x40x64";
 constexpr explanation explanations[] = {
-    {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", "", 0, 0.02, shared_wavefronts, arbitration},
-    {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", "", 0, 0.005, shared_wavefronts, arbitration},
-    {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum", "", 0, 0.005, shared_wavefronts, arbitration},
-    {"lts__t_sectors_srcunit_tex_op_read.sum", "gpu.thread_tile.f32.128x128x8", 0, 0.1, sectors_requested,
-     "the kernel spills registers to local memory, which is read back through L2"},
+    {"smsp__sass_inst_executed_op_shared_ld.sum", narrow_tail, 0.006, 0, shared_load_requests, dropped},
+    {"smsp__sass_inst_executed_op_shared_ld.sum", narrow_tails, 0.036, 0, shared_load_requests, dropped},
+    {"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", narrow_tail, 0.003, 0, shared_load_wavefronts,
+     dropped},
+    {"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", narrow_tails, 0.02, 0, shared_load_wavefronts,
+     dropped},
+    {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", narrow_tail, 0.003, 0, shared_load_wavefronts, dropped},
+    {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", narrow_tails, 0.02, 0, shared_load_wavefronts, dropped},
+    {"smsp__sass_inst_executed_op_shared_st.sum", "", 0, 1, requests_of_split, split},
+    {"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum", "", 0, 1, wavefronts_of_split, split},
+    {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", "", 0, 0.03, all_wavefronts, arbitration},
+    {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", "", 0, 1, stores_and_arbitration, split},
+    {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", "", 0, 0.01, all_wavefronts, arbitration},
+    {"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", "gpu.pe", 0, 0.03, all_wavefronts, arbitration},
+    {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum", "", 0, 0.01, all_wavefronts, arbitration},
+    {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum", "gpu.pe", 0, 0.03, all_wavefronts, arbitration},
+    {"l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "", 0.25, 0, wide_sectors,
+     "counts a sector that a copy of 16 bytes moves in parts once a line of shared memory; to L1 they come one by one"},
+    {"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum", "gpu.persistent.f32.", 0.002, 0.05,
+     copy_wavefronts, unsteady},
+    {"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum", "gpu.peeled.f32.128x256x8", 0, 0.05,
+     copy_wavefronts, unsteady},
+    {"l1tex__m_xbar2l1tex_read_sectors.sum", "gpu.thread_tile.f32.128x128x8", 0, 0.04, sectors_requested, spills},
+    {"lts__t_sectors_srcunit_tex_op_read.sum", "gpu.thread_tile.f32.128x128x8", 0, 0.04, sectors_requested, spills},
     {"dram__bytes_read.sum", "", 1, 0, least_dram_bytes, "some of it was in L2"},
 };
 
-std::string_view explain(std::string const& metric, std::string const& kernel, json const& counts, double excess) {
+std::string_view explain(std::string const& metric, std::string const& kernel, json const& entry, double excess) {
   auto const* const found = std::ranges::find_if(explanations, [&](explanation const& e) {
-    return e.metric == metric && kernel.starts_with(e.kernel) && -e.lower * e.of(counts) <= excess &&
-           excess <= e.higher * e.of(counts);
+    return e.metric == metric && kernel.starts_with(e.kernel) && -e.lower * e.of(entry) <= excess &&
+           excess <= e.higher * e.of(entry);
   });
   return found != std::end(explanations) ? found->reason : std::string_view();
 }
@@ -231,15 +300,23 @@ measurements read_measurements(std::string const& path) {
   return result;
 }
 
-// The function that was counted must be the one measured: a launch too many or too few would shift all that follow.
-void require_same_kernel(json const& entry, std::string const& measured) {
-  auto const counted = entry.at("sites").at(0).at("kernel").get<std::string>();
-  auto const name = counted.substr(0, counted.find('<')) + "<";
-  // Nsight Compute prints the function with its namespace or without.
-  auto const at = measured.find(name);
-  if (at == std::string::npos || (at != 0 && measured[at - 1] != ':' && measured[at - 1] != ' '))
-    throw std::runtime_error(
-        fmt::format("{} was counted, {}, but {} measured", entry.at("kernel").get<std::string>(), counted, measured));
+// "async_copy" of "void tandem::gpu::on_device::async_copy<float, 32>(…)": Nsight Compute prints a function with its
+// namespace or without.
+std::string function_name(std::string const& text) {
+  auto const name = text.substr(0, text.find_first_of("<("));
+  auto const before = name.find_last_of(": ");
+  return before == std::string::npos ? name : name.substr(before + 1);
+}
+
+// The functions that were counted must be those measured: a launch too many or too few would shift all that follow.
+void require_same_kernels(json const& entry, measurements const& measured, std::size_t first, std::size_t end) {
+  std::set<std::string> counted, launched;
+  for (auto const& site : entry.at("sites")) counted.insert(function_name(site.at("kernel").get<std::string>()));
+  for (auto launch = first; launch < end; ++launch)
+    launched.insert(function_name(measured.cell(launch, "Kernel Name")));
+  if (counted != launched)
+    throw std::runtime_error(fmt::format("{} was counted, {}, but {} measured", entry.at("kernel").get<std::string>(),
+                                         fmt::join(counted, " and "), fmt::join(launched, " and ")));
 }
 
 std::string bounds_text(double least, double most) {
@@ -255,22 +332,25 @@ int compare_all(std::string const& counts_path, std::string const& csv_path) {
     throw std::runtime_error(
         fmt::format("{} launches were counted, but {} measured", launches, measured.launches.size()));
 
-  int equal = 0, explained = 0, wrong = 0;
+  int equal = 0, explained = 0, wrong = 0, left_out = 0;
   std::size_t first = 0;  // of the entry's launches
   for (auto const& entry : entries) {
     auto const kernel = entry.at("kernel").get<std::string>();
-    require_same_kernel(entry, measured.cell(first, "Kernel Name"));
     auto const end = first + launches_of(entry);
+    require_same_kernels(entry, measured, first, end);
     for (auto const& metric : metrics()) {
-      double const least = metric.least(entry.at("counts")), most = metric.most(entry.at("counts"));
+      if (!metric.compared(entry)) {
+        ++left_out;
+        continue;
+      }
+      double const least = metric.least(entry), most = metric.most(entry);
       auto const value = measured.sum(first, end, metric.name);
       if (value && least <= *value && *value <= most) {
         ++equal;
         continue;
       }
       auto const reason =
-          value ? explain(metric.name, kernel, entry.at("counts"), *value - (*value > most ? most : least))
-                : std::string_view();
+          value ? explain(metric.name, kernel, entry, *value - (*value > most ? most : least)) : std::string_view();
       reason.empty() ? ++wrong : ++explained;
       fmt::print("{} {} {}x{}x{} {}{}: {} counted {}, measured {}{}\n", reason.empty() ? "WRONG    " : "explained",
                  kernel, entry.at("m").get<std::int64_t>(), entry.at("n").get<std::int64_t>(),
@@ -280,8 +360,8 @@ int compare_all(std::string const& counts_path, std::string const& csv_path) {
     }
     first = end;
   }
-  fmt::print("{} launches, {} counters each: {} as counted, {} explained, {} wrong\n", launches, metrics().size(),
-             equal, explained, wrong);
+  fmt::print("{} calls of {} launches, {} counters each: {} as counted, {} explained, {} wrong, {} not compared\n",
+             entries.size(), launches, metrics().size(), equal, explained, wrong, left_out);
   return wrong == 0 ? 0 : 1;
 }
 

@@ -14,6 +14,8 @@ using simt::access_kind;
 
 constexpr std::uint64_t sector_bytes = 32;
 
+bool is_copy(access_kind k) { return k == access_kind::async_copy; }
+
 bool is_shared(access_kind k) {
   return k == access_kind::shared_load || k == access_kind::shared_store || k == access_kind::shared_atomic;
 }
@@ -28,7 +30,7 @@ double ratio(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// Of shared memory the passes are what costs, of global memory the sectors.
+// Of shared memory the passes are what costs, of global memory the sectors; copies between them have both.
 std::vector<std::string> line(std::string where, access_kind kind, std::string width, access_counts const& c) {
   auto const cost = is_shared(kind) ? c.wavefronts : c.sectors;
   return {std::move(where),
@@ -37,9 +39,9 @@ std::vector<std::string> line(std::string where, access_kind kind, std::string w
           std::to_string(c.requests),
           fmt::format("{:.1f}", ratio(c.lanes, c.requests)),
           is_shared(kind) ? "-" : std::to_string(c.sectors),
-          is_shared(kind) ? std::to_string(c.wavefronts) : "-",
+          is_shared(kind) || is_copy(kind) ? std::to_string(c.wavefronts) : "-",
           fmt::format("{:.2f}", ratio(cost, c.requests)),
-          is_shared(kind) ? std::to_string(c.conflicts) : "-"};
+          is_shared(kind) || is_copy(kind) ? std::to_string(c.conflicts) : "-"};
 }
 
 std::string accesses(simt::counts const& counts) {

@@ -3,6 +3,7 @@
 
 #include "gpu/kernels/copy_inside.cuh"
 #include "gpu/kernels/global_load.cuh"
+#include "gpu/kernels/vector.cuh"
 
 namespace TANDEM_KERNEL_NAMESPACE {
 
@@ -35,8 +36,12 @@ class async_tile_loader {
   __device__ __forceinline__ void clear(T* smem, bool whole) const {
     for_each_copy(smem, [&](int, int x, T const*, T* to) {
       if (x < inside_ && !whole) return;
-#pragma unroll
-      for (int q = 0; q < width; ++q) to[q] = T{0};
+      if constexpr (width > 1) {
+        T const zeros[width] = {};
+        store_vector(to, zeros);
+      } else {
+        *to = T{0};
+      }
     });
   }
 

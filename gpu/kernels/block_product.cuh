@@ -4,6 +4,7 @@
 // meet in shared memory, in the groups' order, and leave along C's rows.
 #pragma once
 
+#include "gpu/kernels/along_rows.cuh"
 #include "gpu/kernels/copy_inside.cuh"
 #include "gpu/kernels/operands.cuh"
 #include "gpu/kernels/thread_elements.cuh"
@@ -249,14 +250,20 @@ __device__ __forceinline__ void block_product(gemm_operands<typename Tiling::ele
 
   constexpr int width_a = fragment_width<Tiling, Tiling::tm, !trans_a>;
   constexpr int width_b = fragment_width<Tiling, Tiling::tn, trans_b>;
-  T const one = times_one(g);                                     // or the compiler would store them by fours
+  static_assert(width_b == 1 || width_b == Tiling::vector, "neighbours of a row of C are stored by whole vectors");
+  T const one = times_one(g);
   T* const sums = shared + place.group * (bm * Tiling::pitch_c);  // (groups, bm, bn), padded
 #pragma unroll
   for (int i = 0; i < Tiling::tm; ++i)
 #pragma unroll
-    for (int j = 0; j < Tiling::tn; ++j)
-      sums[element_of<Tiling::threads_m, width_a>(place.m, i) * Tiling::pitch_c +
-           element_of<Tiling::threads_n, width_b>(place.n, j)] = one * acc[i][j];
+    for (int j = 0; j < Tiling::tn; j += width_b) {
+      T* const to = sums + element_of<Tiling::threads_m, width_a>(place.m, i) * Tiling::pitch_c +
+                    element_of<Tiling::threads_n, width_b>(place.n, j);
+      if constexpr (width_b > 1)
+        store_scaled(to, &acc[i][j], one);
+      else
+        *to = one * acc[i][j];
+    }
   __syncthreads();
   int const rows = static_cast<int>(min(g.m - i0, std::int64_t{bm}));
   int const cols = static_cast<int>(min(g.n - j0, std::int64_t{bn}));

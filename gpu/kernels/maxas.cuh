@@ -147,7 +147,7 @@ __device__ __forceinline__ void maxas(gemm_operands<typename Tiling::element> co
 #pragma unroll
     for (int i = 0; i < tm; ++i) {
 #pragma unroll
-      for (int j = 0; j < tn; ++j) rows[place.m * pitch + col(j)] = acc[i][j];
+      for (int j = 0; j < tn; j += vector) store_vector(&rows[place.m * pitch + col(j)], &acc[i][j]);
       __syncthreads();
       for (int e = thread; e < Tiling::threads_m * edge; e += Tiling::threads) {
         std::int64_t const at = i0 + element_of<Tiling::threads_m, vector>(e / edge, i), to = j0 + e % edge;

@@ -18,7 +18,7 @@ constexpr std::uint64_t sector_bytes = 32;
 
 bool is_global(access_kind k) {
   return k == access_kind::global_load || k == access_kind::global_store || k == access_kind::global_atomic ||
-         k == access_kind::texture_load || k == access_kind::async_copy;
+         k == access_kind::texture_load;
 }
 
 touched_sectors sectors_of(operand const& o) {
@@ -101,12 +101,30 @@ void counter::touch(std::uint64_t sector, bool load) {
   }
 }
 
+access_counts counter::cost_of_copy(warp_request const& request) {
+  warp_copy copy{request.access.mask, 0, request.access.bytes, request.access.address, request.to};
+  for (unsigned lane = 0; lane < copy.from.size(); ++lane)
+    if ((copy.mask >> lane & 1) != 0 && copy.from[lane] != 0) copy.there |= std::uint32_t{1} << lane;
+  for (auto const sector : sectors({copy.there, copy.bytes, copy.from})) touch(sector, true);
+  access_counts c;
+  c.requests = copy.there != 0 ? 1 : 0;  // zeros alone are none to global memory
+  c.lanes = static_cast<std::uint64_t>(std::popcount(copy.there));
+  c.bytes = c.lanes * copy.bytes;
+  c.sectors = copied_sectors(copy);
+  auto const cost = copy_wavefronts(copy);
+  c.wavefronts = cost.wavefronts;
+  c.conflicts = cost.conflicts;
+  return c;
+}
+
 void counter::add(warp_request const& request) {
   access_counts c;
   c.requests = 1;
   c.lanes = static_cast<std::uint64_t>(std::popcount(request.access.mask));
   c.bytes = c.lanes * request.access.bytes;
-  if (is_global(request.kind)) {
+  if (request.kind == access_kind::async_copy) {
+    c = cost_of_copy(request);
+  } else if (is_global(request.kind)) {
     auto const touched = sectors(request.access);
     c.sectors = touched.size;
     bool const store = request.kind == access_kind::global_store;

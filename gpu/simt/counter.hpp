@@ -61,6 +61,7 @@ class counter {
     touched_sectors loaded, stored;
   };
   void touch(std::uint64_t sector, bool load);
+  access_counts cost_of_copy(warp_request const& request);
 
   simt::counts counts_;
   std::uint64_t members_ = 1;

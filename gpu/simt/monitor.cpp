@@ -444,14 +444,14 @@ void monitor::stray(std::uintptr_t address, unsigned bytes, touch how, std::uint
   end_thread();
 }
 
-// Lanes that copy different parts of their bytes do so in one request, so it is traced here once for both sides.
+// Lanes that copy different parts of their bytes, or zeros, do so in one request, which is traced once for both sides.
 void monitor::copy_async(void* to, void const* from, unsigned bytes, unsigned from_source, std::uintptr_t pc) {
   if (from_source != 0) {
     auto const source = find_or_stray(number(from), from_source, touch::load, pc);
     if (options_.check) check(regions_[source], number(from), from_source, bytes, touch::load, pc);
-    if (options_.count) trace_.access(pc, access_kind::async_copy, bytes, number(from));
   }
   auto const target = find_or_stray(number(to), bytes, touch::store, pc);
+  if (options_.count) trace_.copy(pc, bytes, from_source != 0 ? number(from) : 0, number(to));
   if (options_.check) {
     check(regions_[target], number(to), bytes, bytes, touch::store, pc);
     mark_in_flight(to, bytes, pc, true);

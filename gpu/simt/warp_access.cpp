@@ -85,4 +85,48 @@ shared_cost shared_wavefronts(warp_access const& access, direction way) {
   return cost;
 }
 
+// Copies are as an H200 counted, by instruction, in each of 384 patterns (tests/data/h200_async_access.csv).
+
+unsigned copied_sectors(warp_copy const& copy) {
+  if (copy.bytes < 16) return sectors({copy.there, copy.bytes, copy.from}).size;
+  // A sector goes straight to 32 bytes of shared memory, half to half. What would be shifted, or lies in pieces there,
+  // is read once a lane or piece.
+  constexpr std::uint64_t half = sector_bytes / 2;
+  std::array<std::uint64_t, warp_size> sector{}, piece{};
+  unsigned size = 0;
+  for_each_lane(copy.there, [&](unsigned lane) {
+    auto const from = copy.from[lane] / sector_bytes;
+    auto const to = copy.to[lane] / sector_bytes << 1 | ((copy.from[lane] / half ^ copy.to[lane] / half) & 1);
+    for (unsigned i = 0; i < size; ++i)
+      if (sector[i] == from && piece[i] == to) return;
+    sector[size] = from;
+    piece[size++] = to;
+  });
+  return size;
+}
+
+shared_cost copy_wavefronts(warp_copy const& copy) {
+  // 16 bytes are a store. Fewer are read from the first-level cache, which lies in the same banks: a group takes as
+  // many passes as lanes meet in one bank or another with the one that meets most, even if all of them read the same
+  // word.
+  if (copy.bytes >= 16) return shared_wavefronts({copy.mask, copy.bytes, copy.to}, direction::store);
+  unsigned const banks = bank_row_bytes / copy.bytes;
+  auto const bank = [&](std::uint64_t address) { return address / copy.bytes % banks; };
+  shared_cost cost;
+  for (unsigned first = 0; first < warp_size; first += banks) {
+    std::uint32_t const group = copy.mask & (banks == warp_size ? ~0U : ((1U << banks) - 1) << first);
+    std::array<std::uint32_t, warp_size> readers{}, writers{};  // by bank
+    for_each_lane(group & copy.there, [&](unsigned lane) { readers[bank(copy.from[lane])] |= 1U << lane; });
+    for_each_lane(group, [&](unsigned lane) { writers[bank(copy.to[lane])] |= 1U << lane; });
+    int most = 0;
+    for_each_lane(group, [&](unsigned lane) {
+      auto const read_beside = copy.there >> lane & 1 ? readers[bank(copy.from[lane])] : 0;
+      most = std::max(most, std::popcount(writers[bank(copy.to[lane])] | read_beside));
+    });
+    cost.wavefronts += static_cast<unsigned>(most);
+    cost.conflicts += most > 1 ? static_cast<unsigned>(most - 1) : 0;
+  }
+  return cost;
+}
+
 }  // namespace tandem::simt

@@ -33,6 +33,7 @@ struct warp_request {
   std::uint64_t pc = 0;
   access_kind kind = access_kind::global_load;
   warp_access access;
+  std::array<std::uint64_t, 32> to{};  ///< of cp.async, whose `access` is to global memory; at 0 a lane reads nothing
 };
 
 /// The streams of one warp's lanes from one point at which they all meet to the next ("a segment").
@@ -61,10 +62,16 @@ class warp_trace {
   /// The lane enters the basic block at `pc`.
   void block(std::uint64_t pc) { step(pc << 16); }
 
-  /// The lane accesses `bytes` (1 to 16) bytes.
+  /// The lane accesses `bytes` (1 to 16) bytes, not by cp.async.
   void access(std::uint64_t pc, access_kind kind, unsigned bytes, std::uint64_t address) {
     step(pc << 16 | (static_cast<std::uint64_t>(kind) + 1) << 8 | bytes);
     addresses_.push_back(address);
+  }
+
+  /// The lane copies `bytes` bytes by cp.async, or zeros, if `from` is 0.
+  void copy(std::uint64_t pc, unsigned bytes, std::uint64_t from, std::uint64_t to) {
+    access(pc, access_kind::async_copy, bytes, from);
+    addresses_.push_back(to);
   }
 
   /// Calls each(warp_request const&) for every access of the segment, in the order in which the warp makes them, and
@@ -88,7 +95,13 @@ class warp_trace {
       request.kind = static_cast<access_kind>((r.key >> 8 & 0xff) - 1);
       bytes = r.key & 0xff;
       mask = r.lanes;
-      if (mask == ~std::uint32_t{0})
+      if (request.kind == access_kind::async_copy)
+        for (auto rest = mask; rest != 0; rest &= rest - 1) {
+          auto const lane = static_cast<unsigned>(std::countr_zero(rest));
+          address[lane] = next_address(lane);
+          request.to[lane] = next_address(lane);
+        }
+      else if (mask == ~std::uint32_t{0})
         for (unsigned lane = 0; lane < 32; ++lane) address[lane] = next_address(lane);
       else
         for (auto rest = mask; rest != 0; rest &= rest - 1) {

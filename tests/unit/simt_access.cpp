@@ -134,6 +134,27 @@ TEST_CASE("the cost of an access is what an H200 counted: single addresses and l
   }
 }
 
+TEST_CASE("the cost of a cp.async is what an H200 counted") {
+  auto const rows = read_rows("tests/data/h200_async_access.csv");
+  CHECK(rows.size() == 384);
+  for (auto r : rows) {
+    warp_copy copy;
+    copy.bytes = static_cast<unsigned>(std::stoul(r["bytes"]));
+    copy.mask = static_cast<std::uint32_t>(std::stoul(r["mask"], nullptr, 16));
+    copy.there = copy.mask & static_cast<std::uint32_t>(std::stoul(r["there"], nullptr, 16));
+    std::istringstream from(r["from"]), to(r["to"]);
+    for (unsigned lane = 0; lane < 32; ++lane) from >> copy.from[lane], to >> copy.to[lane];
+    REQUIRE(from);
+    REQUIRE(to);
+    CAPTURE(r["pattern"]);
+    CAPTURE(copy.bytes);
+    CAPTURE(r["from"]);
+    CAPTURE(r["to"]);
+    CHECK(copied_sectors(copy) == std::stoul(r["sectors"]));
+    CHECK(copy_wavefronts(copy).wavefronts == std::stoul(r["wavefronts"]));
+  }
+}
+
 TEST_CASE("sectors: those of the active lanes, each once, in ascending order, both where an access straddles two") {
   std::mt19937 random(1);
   for (int round = 0; round < 2000; ++round) {

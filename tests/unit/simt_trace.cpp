@@ -125,6 +125,25 @@ TEST_CASE("trace: a request has its kind, its width and the address of each of i
   CHECK(all[3].access.address[31] == 31);
 }
 
+TEST_CASE("trace: a copy has the address of each of its lanes on both sides") {
+  warp_trace trace;
+  for (unsigned lane : {0U, 5U}) {
+    trace.start_lane(lane);
+    trace.copy(11, 16, lane == 0 ? 0 : 4096, lane * 16);
+    trace.access(21, access_kind::shared_load, 4, lane);
+  }
+  std::vector<warp_request> all;
+  trace.flush([&](warp_request const& r) { all.push_back(r); });
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].kind == access_kind::async_copy);
+  CHECK(all[0].access.mask == 0b100001);
+  CHECK(all[0].access.address[0] == 0);
+  CHECK(all[0].access.address[5] == 4096);
+  CHECK(all[0].to[0] == 0);
+  CHECK(all[0].to[5] == 80);
+  CHECK(all[1].access.address[5] == 5);
+}
+
 TEST_CASE("trace: a lane goes on where it stopped, and meets the others in what both do next") {
   // Lane 0 stops twice and lane 1 once before both come to 41.
   warp_trace trace;

@@ -77,12 +77,12 @@ std::string_view to_string(access_kind) noexcept;
 
 /// Accesses of whole warps.
 struct access_counts {
-  std::uint64_t requests = 0;    ///< warp instructions with at least one active lane
+  std::uint64_t requests = 0;    ///< warp instructions with at least one active lane; cp.async: that reads
   std::uint64_t lanes = 0;       ///< active lanes of all requests
   std::uint64_t bytes = 0;       ///< asked for by the lanes
-  std::uint64_t sectors = 0;     ///< global: distinct 32-byte sectors of each request
-  std::uint64_t wavefronts = 0;  ///< shared: passes
-  std::uint64_t conflicts = 0;   ///< shared: passes beyond those that conflict-free lanes would take
+  std::uint64_t sectors = 0;     ///< global: distinct 32-byte sectors of each request; cp.async: those that it moves
+  std::uint64_t wavefronts = 0;  ///< shared, and cp.async: passes
+  std::uint64_t conflicts = 0;   ///< likewise: passes beyond those that conflict-free lanes would take
   access_counts& operator+=(access_counts const&) noexcept;
   access_counts& operator*=(std::uint64_t) noexcept;
   bool operator==(access_counts const&) const = default;
