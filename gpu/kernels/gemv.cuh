@@ -39,8 +39,8 @@ struct matrix_vector {
 
 inline constexpr int dots_threads = 256, sums_threads = 512;
 /// Blocks on a multiprocessor that the compiler leaves registers for, 0: as it finds best. Measured on an H200.
-template <class T>
-inline constexpr int dots_blocks = sizeof(T) == 4 ? 0 : 4;
+template <class T, bool neighbours>
+inline constexpr int dots_blocks = sizeof(T) == 4 && neighbours ? 0 : 4;
 
 /// A lane's share of the dot products of `rows` rows with v, in [p0, p1), p0 its first step of k: a vector's number of
 /// steps a round, `apart` from each other, which are all inside where X is read by vectors.
@@ -77,11 +77,35 @@ __device__ __forceinline__ void add_dots(T (&sum)[rows][vector_width<T>], matrix
   }
 }
 
+/// The same of lanes whose steps of k are `lanes` apart, of the rounds from step p on in which all are inside, two of
+/// them at once and without asking. Returns the first step that is left.
+template <class T, int rows>
+__device__ __forceinline__ std::int64_t add_dots_inside(T (&sum)[rows][vector_width<T>], matrix_vector<T> const& s,
+                                                        T const* const (&row)[rows], std::int64_t p, std::int64_t p1,
+                                                        int lanes) {
+  constexpr int steps = 2 * vector_width<T>;
+  for (; p + (steps - 1) * lanes < p1; p += steps * lanes) {
+    T x[rows][steps], v[steps];
+#pragma unroll
+    for (int e = 0; e < steps; ++e) {
+#pragma unroll
+      for (int r = 0; r < rows; ++r) x[r][e] = row[r][p + e * lanes];
+      v[e] = s.v[(p + e * lanes) * s.stride_v];
+    }
+#pragma unroll
+    for (int e = 0; e < steps; ++e)
+#pragma unroll
+      for (int r = 0; r < rows; ++r)
+        sum[r][e % vector_width<T>] = fma(x[r][e], v[e], sum[r][e % vector_width<T>]);
+  }
+  return p;
+}
+
 /// A team of 2^log_lanes threads, a part of a warp or several warps, has `rows` rows of X; x: rows, y: slices. A team
 /// is a power of two so that no thread has to divide before it reads. A lane's steps of k are neighbours, which it
 /// reads by vectors where it can, or else a team's lanes' are: then an access meets the fewest lines.
 template <class T, int rows, bool neighbours>
-__global__ void __launch_bounds__(dots_threads, dots_blocks<T>) gemv_dots(matrix_vector<T> s, int log_lanes) {
+__global__ void __launch_bounds__(dots_threads, dots_blocks<T, neighbours>) gemv_dots(matrix_vector<T> s, int log_lanes) {
   constexpr int width = vector_width<T>, warps = dots_threads / 32;
   __shared__ T of_warp[rows][warps];
   let_next_kernel_start();
@@ -101,7 +125,8 @@ __global__ void __launch_bounds__(dots_threads, dots_blocks<T>) gemv_dots(matrix
       add_dots<true, false>(sum, s, row, p0 + lane * width, whole, lanes, 1);
     add_dots<false, false>(sum, s, row, whole + lane * width, p1, lanes, 1);
   } else {
-    add_dots<false, false>(sum, s, row, p0 + lane, p1, lanes, lanes);
+    std::int64_t const left = add_dots_inside(sum, s, row, p0 + lane, p1, lanes);
+    add_dots<false, false>(sum, s, row, left, p1, lanes, lanes);
   }
 #pragma unroll
   for (int r = 0; r < rows; ++r) {
@@ -130,22 +155,24 @@ __global__ void __launch_bounds__(dots_threads, dots_blocks<T>) gemv_dots(matrix
   wait_for_kernel_before();
 }
 
-/// A thread's share of the sums of X's elements `apart` elements from each other, from i on, `inside` of which are
-/// there, every `step`-th step of k in [p, p1): twelve of them under way at once, and of the last ones four, which
-/// would else be waited for one by one. `vectors`: neighbours, all there, which one access can read.
-template <bool vectors, class T>
+/// A thread's share of the sums of X's elements `apart` elements from each other, from i on, every `step`-th step of k
+/// in [p, p1): some of them under way at once, as many as registers hold, and of the last ones four, which would else
+/// be waited for one by one. `inside` of the elements are there, or without asking all of them: neighbours are then
+/// read as one vector.
+template <int fixed_apart, bool all_inside, class T>
 __device__ __forceinline__ void add_steps(T (&sum)[vector_width<T>], matrix_vector<T> const& s, std::int64_t i,
                                           int apart, std::int64_t inside, std::int64_t p, std::int64_t p1, int step) {
-  constexpr int width = vector_width<T>, at_once = 12, at_end = 4;
+  constexpr int width = vector_width<T>, at_once = all_inside ? 12 : 6, at_end = 4;
+  if constexpr (fixed_apart > 0) apart = fixed_apart;
   std::int64_t const next_x = step * s.ld, next_v = step * s.stride_v;
   T const* of_x = s.x + p * s.ld + i;
   T const* of_v = s.v + p * s.stride_v;
   auto const read = [&](T(&x)[width], T& v) {
-    if constexpr (vectors) {
+    if constexpr (fixed_apart == 1 && all_inside) {
       load_vector_once(x, of_x);
     } else {
 #pragma unroll
-      for (int e = 0; e < width; ++e) x[e] = e * apart < inside ? __ldcs(of_x + e * apart) : T{0};
+      for (int e = 0; e < width; ++e) x[e] = all_inside || e * apart < inside ? __ldcs(of_x + e * apart) : T{0};
     }
     v = *of_v;
   };
@@ -172,25 +199,31 @@ __device__ __forceinline__ void add_steps(T (&sum)[vector_width<T>], matrix_vect
   }
 }
 
-/// A block has 2^log_across threads along y, each with neighbours if they can be read as a vector, else with every
-/// across-th element, and steps of k for the others; x: y, y: slices. The threads of one place along y add up first
-/// within their warp, then through shared memory.
-template <class T>
+/// A block has 2^log_across threads along y and steps of k for the others; x: y, y: slices. A thread has a vector's
+/// number of elements, `fixed_apart` from each other: 1 where X can be read by vectors, else 32, or with fewer threads
+/// along y, for which it is 0, as many. The threads of one place along y add up first within their warp, then through
+/// shared memory.
+template <class T, int fixed_apart>
 __global__ void __launch_bounds__(sums_threads, 2) gemv_sums(matrix_vector<T> s, int log_across) {
   constexpr int width = vector_width<T>;
   __shared__ __align__(16) T sums[sums_threads * width];  // (warps, or steps if longer; threads along y; elements)
   let_next_kernel_start();
   if (!s.beside) wait_for_kernel_before();
   int const across = 1 << log_across, thread = static_cast<int>(threadIdx.x), column = thread & (across - 1);
-  int const step = sums_threads >> log_across, apart = s.vectors ? 1 : across;
+  int const step = sums_threads >> log_across, apart = fixed_apart > 0 ? fixed_apart : across;
   std::int64_t const first = (std::int64_t{blockIdx.x} << log_across) * width;
-  std::int64_t const i = first + column * (s.vectors ? width : 1), inside = s.length - i;
+  auto const first_of = [&](int place) {
+    if constexpr (fixed_apart == 0) return first + place;
+    return first + place / apart * apart * width + place % apart;
+  };
+  std::int64_t const i = first_of(column), inside = s.length - i;
   std::int64_t const p0 = blockIdx.y * s.slice, p1 = min(p0 + s.slice, s.k), p = p0 + (thread >> log_across);
   T sum[width] = {};
-  if (s.vectors && inside >= width)
-    add_steps<true>(sum, s, i, apart, inside, p, p1, step);
-  else if (inside > 0)
-    add_steps<false>(sum, s, i, apart, inside, p, p1, step);
+  // One way for all threads of a warp: two would be gone one after the other.
+  if (__all_sync(0xffffffff, (width - 1) * apart < inside))
+    add_steps<fixed_apart, true>(sum, s, i, apart, inside, p, p1, step);
+  else
+    add_steps<fixed_apart, false>(sum, s, i, apart, inside, p, p1, step);
   for (int other = 16; other >= across; other /= 2)
 #pragma unroll
     for (int e = 0; e < width; ++e) sum[e] += __shfl_xor_sync(0xffffffff, sum[e], other);
@@ -201,7 +234,7 @@ __global__ void __launch_bounds__(sums_threads, 2) gemv_sums(matrix_vector<T> s,
     T total = sums[at];
 #pragma unroll 8
     for (int row = 1; row < rows; ++row) total += sums[row * line + at];
-    std::int64_t const where = first + (s.vectors ? at : at / width + at % width * across);
+    std::int64_t const where = first_of(at / width) + at % width * apart;
     if (where < s.length) s.write(where, total);
   }
   wait_for_kernel_before();
@@ -279,17 +312,17 @@ gemv_cut cut_dots(std::int64_t length, std::int64_t k) {
 }
 
 /// What reading X takes in blocks of sums, in bytes: two blocks for three multiprocessors read nearly as fast as any;
-/// of more than one for each the last ones count a little; and short pieces of rows take longer, most where rows begin
-/// anywhere, which those of such a length do if they lie close together. How they do lie is not asked: the cut, and
-/// with it the bits, follow from the sizes alone. Fitted to 75 matrices on an H200.
+/// of more than one for each the last ones count a little; and short pieces of rows take longer, the shortest most where
+/// rows begin anywhere, which those of such a length do if they lie close together. How they do lie is not asked: the
+/// cut, and with it the bits, follow from the sizes alone. Fitted to 62 matrices on an H200, each with rows
+/// of vectors and with rows that begin anywhere.
 template <class T>
 double cost_of_sums(std::int64_t length, std::int64_t k, int log_across, std::int64_t blocks) {
-  constexpr double enough = 2.0 / 3, of_last = 0.3, at_most = 2;
+  constexpr double enough = 2.0 / 3, of_last = 0.3, between = 64;  // bytes
   double const places = dealt_multiprocessors, all = static_cast<double>(blocks);
   double const rounds = static_cast<double>(tiles(blocks, dealt_multiprocessors));
   double const lacking = rounds > 1 ? of_last * (rounds * places / all - 1) : std::max(enough * places / all - 1, 0.0);
-  double const piece = static_cast<double>(16 << log_across),
-               between = length % vector_width<T> == 0 ? 16 : 64;  // bytes
+  double const piece = static_cast<double>(16 << log_across), at_most = length % vector_width<T> == 0 ? 2 : 3.5;
   return static_cast<double>(length * k) * sizeof(T) * (1 + lacking) * std::min(1 + between / piece, at_most);
 }
 
@@ -298,7 +331,7 @@ double cost_of_sums(std::int64_t length, std::int64_t k, int log_across, std::in
 template <class T>
 gemv_cut cut_whole_sums(std::int64_t length, std::int64_t k) {
   constexpr std::int64_t large = 32 << 20;
-  constexpr std::int64_t one_round = sizeof(T) == 4 ? 100 : dealt_multiprocessors;
+  constexpr std::int64_t one_round = sizeof(T) == 4 ? 120 : dealt_multiprocessors;
   std::int64_t const vectors = tiles(length, vector_width<T>);
   gemv_cut cut{};
   bool const is_large = length * k * static_cast<std::int64_t>(sizeof(T)) > large;
@@ -311,8 +344,8 @@ gemv_cut cut_whole_sums(std::int64_t length, std::int64_t k) {
   return cut;
 }
 
-/// The same in slices of k: pieces of 512 bytes of a row, if it has as many, and as few slices as leave few
-/// multiprocessors without a block in the last round. `slices` 0: k is too short for as many threads.
+/// The same in slices of k: pieces of 512 bytes of a row, if it has as many, and as few slices as leave few places for
+/// blocks, two a multiprocessor, empty in the last round. `slices` 0: k is too short for as many threads.
 template <class T>
 gemv_cut cut_sliced_sums(std::int64_t length, std::int64_t k) {
   constexpr std::int64_t least_steps = 12;  // of a thread
@@ -321,19 +354,19 @@ gemv_cut cut_sliced_sums(std::int64_t length, std::int64_t k) {
   cut.log_team = log_of(vectors, 32);
   cut.blocks = tiles(vectors, 1 << cut.log_team);
   std::int64_t const most = (k << cut.log_team) / (sums_threads * least_steps);
-  if (most > 0) cut.slices = slices_that_fill(cut.blocks, dealt_multiprocessors, most);
+  if (most > 0) cut.slices = slices_that_fill(cut.blocks, 2 * dealt_multiprocessors, most);
   return cut;
 }
 
 /// Rows that lie along y: slices of k where they are read so much better that adding them up pays.
 template <class T>
 gemv_cut cut_sums(std::int64_t length, std::int64_t k) {
-  constexpr double adding = 13e6, pays = 0.95;  // the bytes that are read meanwhile
+  constexpr double adding = 20e6;  // the bytes that are read meanwhile
   auto const whole = cut_whole_sums<T>(length, k), sliced = cut_sliced_sums<T>(length, k);
   if (sliced.slices == 0) return whole;
   double const of_whole = cost_of_sums<T>(length, k, whole.log_team, whole.blocks);
   double const of_sliced = cost_of_sums<T>(length, k, sliced.log_team, sliced.blocks * sliced.slices);
-  return of_sliced + (sliced.slices > 1 ? adding : 0) < pays * of_whole ? sliced : whole;
+  return of_sliced + (sliced.slices > 1 ? adding : 0) < of_whole ? sliced : whole;
 }
 
 /// Steps of k in a slice.
@@ -397,7 +430,7 @@ void launch_gemv(problem const& p, CUstream_st* stream, bool beside) {
   s.vectors_of_v = s.stride_v == 1 && begins_with_vectors<T>(s.v, 0);
   bool const neighbours = s.k % vector_width<T> == 0;  // else rows that lie close together begin anywhere
   auto const start = s.beside ? launch_beside<matrix_vector<T>, int> : launch_after<matrix_vector<T>, int>;
-  start(!along_k        ? gemv_sums<T>
+  start(!along_k        ? (s.vectors ? gemv_sums<T, 1> : cut.log_team < 5 ? gemv_sums<T, 0> : gemv_sums<T, 32>)
         : cut.rows == 1 ? (neighbours ? gemv_dots<T, 1, true> : gemv_dots<T, 1, false>)
                         : (neighbours ? gemv_dots<T, 2, true> : gemv_dots<T, 2, false>),
         dim3(static_cast<unsigned>(cut.blocks), static_cast<unsigned>(slices)),
