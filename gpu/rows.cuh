@@ -219,6 +219,7 @@ inline constexpr gpu::gemm_row gemm_rows[] = {
     peeled_row<persistent_tiling<float,  4, 2,  8,  8, 16,  6, 1, 1, true,  false, copy_pace::with_first_steps>>(),
     peeled_row<persistent_tiling<float,  1, 2,  8,  16, 8,  5, 4, 1, true,  true>>(),
     peeled_row<persistent_tiling<float,  2, 1,  16, 8, 16,  4, 2, 2, true,  false, copy_pace::with_every_second>>(),
+    peeled_row<persistent_tiling<float,  1, 2,  32, 16, 8,  4, 1, 4, true,  true,  copy_pace::with_every_second>>(),
     peeled_row<persistent_tiling<double, 4, 2,  8,  8, 8,   4, 1>>(),
     peeled_row<tensor_tiling<double, 2, 4,  64, 32,  16,  4, 1>>(),
 };

@@ -95,8 +95,7 @@ __device__ __forceinline__ std::int64_t add_dots_inside(T (&sum)[rows][vector_wi
 #pragma unroll
     for (int e = 0; e < steps; ++e)
 #pragma unroll
-      for (int r = 0; r < rows; ++r)
-        sum[r][e % vector_width<T>] = fma(x[r][e], v[e], sum[r][e % vector_width<T>]);
+      for (int r = 0; r < rows; ++r) sum[r][e % vector_width<T>] = fma(x[r][e], v[e], sum[r][e % vector_width<T>]);
   }
   return p;
 }
@@ -105,7 +104,8 @@ __device__ __forceinline__ std::int64_t add_dots_inside(T (&sum)[rows][vector_wi
 /// is a power of two so that no thread has to divide before it reads. A lane's steps of k are neighbours, which it
 /// reads by vectors where it can, or else a team's lanes' are: then an access meets the fewest lines.
 template <class T, int rows, bool neighbours>
-__global__ void __launch_bounds__(dots_threads, dots_blocks<T, neighbours>) gemv_dots(matrix_vector<T> s, int log_lanes) {
+__global__ void __launch_bounds__(dots_threads, dots_blocks<T, neighbours>)
+    gemv_dots(matrix_vector<T> s, int log_lanes) {
   constexpr int width = vector_width<T>, warps = dots_threads / 32;
   __shared__ T of_warp[rows][warps];
   let_next_kernel_start();
@@ -155,15 +155,14 @@ __global__ void __launch_bounds__(dots_threads, dots_blocks<T, neighbours>) gemv
   wait_for_kernel_before();
 }
 
-/// A thread's share of the sums of X's elements `apart` elements from each other, from i on, every `step`-th step of k
-/// in [p, p1): some of them under way at once, as many as registers hold, and of the last ones four, which would else
-/// be waited for one by one. `inside` of the elements are there, or without asking all of them: neighbours are then
-/// read as one vector.
+/// A thread's share of the sums of X's elements from i on, `fixed_apart` from each other or, if that is 0, `across`,
+/// every `step`-th step of k in [p, p1): some of them under way at once, as many as registers hold, and of the last
+/// ones four, which would else be waited for one by one. `inside` of the elements are there, or without asking all of
+/// them: neighbours are then read as one vector.
 template <int fixed_apart, bool all_inside, class T>
 __device__ __forceinline__ void add_steps(T (&sum)[vector_width<T>], matrix_vector<T> const& s, std::int64_t i,
-                                          int apart, std::int64_t inside, std::int64_t p, std::int64_t p1, int step) {
+                                          int across, std::int64_t inside, std::int64_t p, std::int64_t p1, int step) {
   constexpr int width = vector_width<T>, at_once = all_inside ? 12 : 6, at_end = 4;
-  if constexpr (fixed_apart > 0) apart = fixed_apart;
   std::int64_t const next_x = step * s.ld, next_v = step * s.stride_v;
   T const* of_x = s.x + p * s.ld + i;
   T const* of_v = s.v + p * s.stride_v;
@@ -171,6 +170,7 @@ __device__ __forceinline__ void add_steps(T (&sum)[vector_width<T>], matrix_vect
     if constexpr (fixed_apart == 1 && all_inside) {
       load_vector_once(x, of_x);
     } else {
+      int const apart = fixed_apart > 0 ? fixed_apart : across;
 #pragma unroll
       for (int e = 0; e < width; ++e) x[e] = all_inside || e * apart < inside ? __ldcs(of_x + e * apart) : T{0};
     }
@@ -221,9 +221,9 @@ __global__ void __launch_bounds__(sums_threads, 2) gemv_sums(matrix_vector<T> s,
   T sum[width] = {};
   // One way for all threads of a warp: two would be gone one after the other.
   if (__all_sync(0xffffffff, (width - 1) * apart < inside))
-    add_steps<fixed_apart, true>(sum, s, i, apart, inside, p, p1, step);
+    add_steps<fixed_apart, true>(sum, s, i, across, inside, p, p1, step);
   else
-    add_steps<fixed_apart, false>(sum, s, i, apart, inside, p, p1, step);
+    add_steps<fixed_apart, false>(sum, s, i, across, inside, p, p1, step);
   for (int other = 16; other >= across; other /= 2)
 #pragma unroll
     for (int e = 0; e < width; ++e) sum[e] += __shfl_xor_sync(0xffffffff, sum[e], other);
@@ -312,10 +312,10 @@ gemv_cut cut_dots(std::int64_t length, std::int64_t k) {
 }
 
 /// What reading X takes in blocks of sums, in bytes: two blocks for three multiprocessors read nearly as fast as any;
-/// of more than one for each the last ones count a little; and short pieces of rows take longer, the shortest most where
-/// rows begin anywhere, which those of such a length do if they lie close together. How they do lie is not asked: the
-/// cut, and with it the bits, follow from the sizes alone. Fitted to 62 matrices on an H200, each with rows
-/// of vectors and with rows that begin anywhere.
+/// of more than one for each the last ones count a little; and short pieces of rows take longer, the shortest most
+/// where rows begin anywhere, which those of such a length do if they lie close together. How they do lie is not asked:
+/// the cut, and with it the bits, follow from the sizes alone. Fitted to 62 matrices on an H200, each with rows of
+/// vectors and with rows that begin anywhere.
 template <class T>
 double cost_of_sums(std::int64_t length, std::int64_t k, int log_across, std::int64_t blocks) {
   constexpr double enough = 2.0 / 3, of_last = 0.3, between = 64;  // bytes
@@ -430,7 +430,9 @@ void launch_gemv(problem const& p, CUstream_st* stream, bool beside) {
   s.vectors_of_v = s.stride_v == 1 && begins_with_vectors<T>(s.v, 0);
   bool const neighbours = s.k % vector_width<T> == 0;  // else rows that lie close together begin anywhere
   auto const start = s.beside ? launch_beside<matrix_vector<T>, int> : launch_after<matrix_vector<T>, int>;
-  start(!along_k        ? (s.vectors ? gemv_sums<T, 1> : cut.log_team < 5 ? gemv_sums<T, 0> : gemv_sums<T, 32>)
+  start(!along_k        ? (s.vectors          ? gemv_sums<T, 1>
+                           : cut.log_team < 5 ? gemv_sums<T, 0>
+                                              : gemv_sums<T, 32>)
         : cut.rows == 1 ? (neighbours ? gemv_dots<T, 1, true> : gemv_dots<T, 1, false>)
                         : (neighbours ? gemv_dots<T, 2, true> : gemv_dots<T, 2, false>),
         dim3(static_cast<unsigned>(cut.blocks), static_cast<unsigned>(slices)),
