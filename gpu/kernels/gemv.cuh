@@ -157,12 +157,13 @@ __global__ void __launch_bounds__(dots_threads, dots_blocks<T, neighbours>)
 
 /// A thread's share of the sums of X's elements from i on, `fixed_apart` from each other or, if that is 0, `across`,
 /// every `step`-th step of k in [p, p1): some of them under way at once, as many as registers hold, and of the last
-/// ones four, which would else be waited for one by one. `inside` of the elements are there, or without asking all of
-/// them: neighbours are then read as one vector.
+/// ones four, which would else be waited for one by one. All of the elements are inside y, neighbours then read as one
+/// vector, or y has `inside` more from i on: what is not there is y's last element once more, for nobody.
 template <int fixed_apart, bool all_inside, class T>
 __device__ __forceinline__ void add_steps(T (&sum)[vector_width<T>], matrix_vector<T> const& s, std::int64_t i,
                                           int across, std::int64_t inside, std::int64_t p, std::int64_t p1, int step) {
-  constexpr int width = vector_width<T>, at_once = all_inside ? 12 : 6, at_end = 4;
+  constexpr int width = vector_width<T>, at_once = all_inside ? 12 : 8, at_end = 4;
+  int const last = static_cast<int>(inside) - 1;
   std::int64_t const next_x = step * s.ld, next_v = step * s.stride_v;
   T const* of_x = s.x + p * s.ld + i;
   T const* of_v = s.v + p * s.stride_v;
@@ -172,7 +173,7 @@ __device__ __forceinline__ void add_steps(T (&sum)[vector_width<T>], matrix_vect
     } else {
       int const apart = fixed_apart > 0 ? fixed_apart : across;
 #pragma unroll
-      for (int e = 0; e < width; ++e) x[e] = all_inside || e * apart < inside ? __ldcs(of_x + e * apart) : T{0};
+      for (int e = 0; e < width; ++e) x[e] = __ldcs(of_x + (all_inside ? e * apart : min(e * apart, last)));
     }
     v = *of_v;
   };
