@@ -148,11 +148,13 @@ void counter::add(warp_request const& request) {
 simt::counts counter::counts() const {
   auto all = counts_;
   std::map<std::tuple<std::string, std::string, int, access_kind, unsigned>, access_counts> lines;
-  for (auto const& [kernel, sites] : sites_)
+  for (auto const& [kernel, sites] : sites_) {
+    auto const name = function_name(kernel);  // goes through all symbols
     for (auto const& [key, s] : sites) {
       auto const line = source_line(reinterpret_cast<void const*>(key >> 4));
-      lines[{function_name(kernel), line.file, line.line, s.kind, s.bytes}] += s.counts;
+      lines[{name, line.file, line.line, s.kind, s.bytes}] += s.counts;
     }
+  }
   for (auto const& [where, counts] : lines) {
     auto const& [kernel, file, line, kind, bytes] = where;
     all.sites.push_back({kernel, {file, line, {}}, kind, static_cast<int>(bytes), counts});

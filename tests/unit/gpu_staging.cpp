@@ -24,18 +24,22 @@ namespace gpu = tandem::gpu;
 
 namespace {
 
-// Element by element in one chain of fused multiply-adds, as gpu_problems expects it of a row.
+// Each element in one chain of fused multiply-adds, as gpu_problems expects it of a row.
 void compute(tandem::problem const& p) {
   auto const *a = static_cast<float const*>(p.a), *b = static_cast<float const*>(p.b);
   auto* const c = static_cast<float*>(p.c);
   auto const alpha = static_cast<float>(p.alpha), beta = static_cast<float>(p.beta);
+  auto const add = adding_multiples<float>();
+  std::vector<float> row_of_b(p.n), sums(p.m * p.n);  // (m, n)
+  for (std::int64_t q = 0; q < p.k; ++q) {
+    for (std::int64_t j = 0; j < p.n; ++j) row_of_b[j] = b[p.trans_b ? j * p.ldb + q : q * p.ldb + j];
+    for (std::int64_t i = 0; i < p.m; ++i)
+      add(a[p.trans_a ? q * p.lda + i : i * p.lda + q], row_of_b.data(), sums.data() + i * p.n, p.n);
+  }
   for (std::int64_t i = 0; i < p.m; ++i)
     for (std::int64_t j = 0; j < p.n; ++j) {
-      float sum = 0;
-      for (std::int64_t q = 0; q < p.k; ++q)
-        sum = std::fma(a[p.trans_a ? q * p.lda + i : i * p.lda + q], b[p.trans_b ? j * p.ldb + q : q * p.ldb + j], sum);
       auto& to = c[i * p.ldc + j];
-      to = p.beta == 0 ? alpha * sum : std::fma(alpha, sum, beta * to);
+      to = p.beta == 0 ? alpha * sums[i * p.n + j] : std::fma(alpha, sums[i * p.n + j], beta * to);
     }
 }
 

@@ -24,6 +24,7 @@
 #include "tests/unit/harness_kernels.hpp"
 
 using namespace tandem::harness;
+using harness_test::round_to;
 using tandem::problem;
 template <class T>
 using call = harness_test::element_access<T>;
@@ -275,13 +276,6 @@ std::vector<planted> sharers() {
   return out;
 }
 
-template <class T>
-T rounded_to(T value, int bits) {
-  int exponent = 0;
-  T const fraction = std::frexp(value, &exponent);
-  return std::ldexp(std::nearbyint(std::ldexp(fraction, bits)), exponent - bits);
-}
-
 /// Right, each in its own way.
 template <class T>
 std::vector<planted> right_ones() {
@@ -414,7 +408,7 @@ TEST_CASE("integers survive the format that a kernel declares") {
       t.fill = f;
       auto const data = draw<float>(t, p);
       int const bits = p == precision::bf16 ? 8 : 11;
-      auto const survives = [bits](float v) { return rounded_to(v, bits) == v; };
+      auto const survives = [bits](float v) { return round_to(bits, v) == v; };
       CHECK(std::ranges::all_of(data.a, survives));
       CHECK(std::ranges::all_of(data.b, survives));
       CHECK(!std::ranges::all_of(draw<float>(t).b, survives));
@@ -675,7 +669,7 @@ TEST_CASE("a kernel that rounds its operands as it declares passes; one that doe
       for (std::int64_t i = 0; i < x.p.m; ++i)
         for (std::int64_t j = 0; j < x.p.n; ++j) {
           float sum = 0;
-          for (std::int64_t q = 0; q < x.p.k; ++q) sum += rounded_to(x.a(i, q), bits) * rounded_to(x.b(q, j), bits);
+          for (std::int64_t q = 0; q < x.p.k; ++q) sum += round_to(bits, x.a(i, q)) * round_to(bits, x.b(q, j));
           x.store(i, j, sum);
         }
     });

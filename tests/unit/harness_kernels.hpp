@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
@@ -10,6 +12,16 @@
 #include <tandem/kernel.hpp>
 
 namespace harness_test {
+
+/// v rounded to so many significant bits, to nearest, ties to even. In the bits of a double, as every float is a normal
+/// one there; most of the time of kernels that round would go to frexp and ldexp.
+inline float round_to(int digits, float v) {
+  if (!std::isfinite(v)) return v;
+  auto const bits = std::bit_cast<std::uint64_t>(static_cast<double>(v));
+  std::uint64_t const last = std::uint64_t{1} << (53 - digits);  // the last bit that is kept
+  std::uint64_t const below_half = last / 2 - ((bits & last) == 0 ? 1 : 0);
+  return static_cast<float>(std::bit_cast<double>((bits + below_half) & ~(last - 1)));
+}
 
 template <class T>
 struct element_access {

@@ -17,6 +17,7 @@
 using namespace tandem::harness;
 using harness_test::element_access;
 using harness_test::make_kernel;
+using harness_test::round_to;
 
 namespace {
 
@@ -32,14 +33,6 @@ candidate by_element(std::string name, dot_function<T> dot) {
   }));
 }
 
-/// v rounded to so many significant bits, to nearest.
-float round_to(int digits, float v) {
-  if (!std::isfinite(v) || v == 0) return v;
-  int exponent = 0;
-  std::frexp(v, &exponent);
-  double const place = std::ldexp(1.0, exponent - digits);
-  return static_cast<float>(std::nearbyint(static_cast<double>(v) / place) * place);
-}
 float tf32(float v) { return round_to(11, v); }
 float bf16(float v) { return round_to(8, v); }
 float f16(float v) {
