@@ -170,9 +170,6 @@ constexpr explanation explained[] = {
      {opcode::local_load, 32}},
     {"maxas_256<tandem::gpu::on_device::block_tiling<float, 128, 128, 8, 8, 8, 1, 2, 2>, 4, ",
      {opcode::local_store, 32}},
-    // Two blocks leave a thread 64 registers, of which 48 hold twelve vectors of X: a few words are spilled (nvcc 13.0:
-    // seven are read again a trip). With eight vectors none is, and that was measured to be slower.
-    {"gemv_sums<float>", {opcode::local_load, 32}},
     // A vector that lies across an edge goes by elements, in a branch that no block inside the matrices takes.
     {"async_copy<float", {opcode::async_copy, 32}},
     {"async_copy<double", {opcode::async_copy, 64}},
