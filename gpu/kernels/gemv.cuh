@@ -380,7 +380,7 @@ inline std::int64_t slice_of(gemv_cut const& cut, std::int64_t k) {
 inline bool is_along_k(problem const& p) { return p.n == 1 ? !p.trans_a : p.trans_b; }
 
 /// Fitted to some two hundred shapes in two types on an H200, to teams of 4 to 256 threads, one or two rows and up to
-/// 48 slices of each. `beside`: slices of sums would wait for the kernel before.
+/// 66 slices of each. `beside`: slices of sums would wait for the kernel before.
 template <class T>
 gemv_cut cut_gemv(std::int64_t length, std::int64_t k, bool along_k, bool beside) {
   length = std::max<std::int64_t>(length, 1), k = std::max<std::int64_t>(k, 1);  // of an empty product there is a plan
