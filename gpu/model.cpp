@@ -150,7 +150,8 @@ row_work work_of(gemm_row const& row, problem const& p) {
   w.overhang = (!copied.a && hangs_over(inside.m, bm)) || (!copied.b && hangs_over(inside.n, bn));
   w.unaligned_c = !begin_at(16, p.c, p.m, p.ldc, size);
   w.copied = w.size * ((copied.a ? tiled_m * w.k : 0) + (copied.b ? w.k * tiled_n : 0));
-  w.strips = {row_work::strip{w.n - tiled_n, w.m}, row_work::strip{w.m - tiled_m, tiled_n}};
+  w.strips = {row_work::strip{w.n - tiled_n, w.m, inside.columns_beside},
+              row_work::strip{w.m - tiled_m, tiled_n, inside.rows_beside}};
   return w;
 }
 
@@ -207,12 +208,16 @@ double estimator::operator()(row_work const& w, int multiprocessors) const {
   double const added = w.parts + (w.slices > 1 ? slice_bytes : 0);
   double const adding = w.is_cut ? m_.second + added * per_near_byte_ : 0;
   double const copying = w.copied > 0 ? m_.copy + 2 * w.copied * per_far_byte_ : 0;
-  // Strips of C read the operand along which they lie once, and multiply in tiles of eight rows at half of the peak.
+  // Strips of C read the operand along which they lie once, and multiply in tiles of eight rows at half of the peak; or
+  // they hinder the tiles a little for every two rows, as measured.
   double strips = 0;
   for (auto const& s : w.strips)
     if (s.width > 0) {
+      constexpr double hindering = 1 / 8e6;
       double const strip_steps = 8 * rounded_up(s.width / 8) * per_strip_step_ / at_once;
-      strips += (s.width == 1 ? m_.line : m_.strip) + s.length * w.k * std::max(w.size * per_far_byte_, strip_steps);
+      double const each =
+          s.beside ? rounded_up(s.width / 2) * hindering : std::max(w.size * per_far_byte_, strip_steps);
+      strips += (s.width == 1 || s.beside ? m_.line : m_.strip) + s.length * w.k * each;
     }
   double const writing = c_bytes / far_rate * (w.unaligned_c ? m_.unaligned_c : m_.write);
   double const factor = factor_of(a_, w.form_a, w.filled_a) * factor_of(b_, w.form_b, w.filled_b) *

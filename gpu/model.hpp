@@ -22,7 +22,7 @@ struct row_model {
   double second = 3;        ///< more where a second kernel adds up
   double copy = 3;          ///< more where operands are copied first
   double strip = 3;         ///< more for each strip of C that has a kernel of its own
-  double line = 3;          ///< the same where the strip is one row or column
+  double line = 3;          ///< the same where the strip is one row or column, or computed beside the tiles
   double round = 1;         ///< of a round of blocks besides its multiply-adds
   double chunk = 0;         ///< likewise of each of its chunks of k, whose operands come from afar
   double along_k_a = 1;     ///< factor on the time of multiplying and moving where A is contiguous in k
@@ -75,6 +75,7 @@ struct row_work {
   bool both_along_k = false, overhang = false, unaligned_c = false;
   struct strip {
     double width = 0, length = 0;  ///< of C
+    bool beside = false;           ///< computed while the tiles are
   };
   std::array<strip, 2> strips = {};
 };

@@ -40,9 +40,11 @@ struct operand_paths {
   bool single_a = false, single_b = false;  ///< element by element
 };
 
-/// The upper left part of C, in rows and columns.
+/// The upper left part of C, in rows and columns, and whether the columns on its right and the rows below are computed
+/// while it is.
 struct c_extent {
   std::int64_t m, n;
+  bool columns_beside = false, rows_beside = false;
 };
 
 struct gemm_row {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "gpu/kernels/gemv.cuh"
+#include "gpu/kernels/lines_beside.cuh"
 #include "gpu/kernels/persistent.cuh"
 #include "gpu/kernels/skinny.cuh"
 #include "gpu/kernels/split_k.cuh"
@@ -23,19 +24,31 @@ problem part_of(problem const& p, std::int64_t i0, std::int64_t j0, std::int64_t
   return part;
 }
 
-/// Microseconds, about, of `rows` peeled rows, `length` long. Measured on an H200, as what follows.
-template <class T>
-double time_of_strip(std::int64_t rows, std::int64_t length, std::int64_t k) {
-  constexpr double bytes = 3.5e6, rate = sizeof(T) == 4 ? 11e6 : 5.5e6;  // in a microsecond
-  double const call = rows == 1 ? 3 : 7;
-  double const large = static_cast<double>(length) * static_cast<double>(k);
-  return rows == 0 ? 0 : call + large * std::max(sizeof(T) / bytes, static_cast<double>(tiles(rows, 8) * 8) / rate);
-}
-
-/// The same of the persistent kernel.
+/// Microseconds, about, that the persistent kernel takes.
 template <class tiling>
 double time_of_tiles(problem const& p) {
   return time_of(deal_tiles<tiling>(p), times_of<tiling>(p));
+}
+
+/// Whether tiles leave registers for lines beside them: those of doubles take them all.
+template <class T>
+inline constexpr bool leaves_room = sizeof(T) == 4;
+
+/// Whether `rows` peeled rows, `length` long, are computed beside the tiles, which take `time`.
+template <class T>
+bool goes_beside(std::int64_t rows, std::int64_t length, std::int64_t k, double time) {
+  return leaves_room<T> && rows > 0 && rows <= most_lines && time_of_lines<T>(rows, length, k) <= time / 2;
+}
+
+/// Microseconds, about, that `rows` peeled rows, `length` long, take besides the tiles. Measured on an H200.
+template <class T>
+double time_of_strip(std::int64_t rows, std::int64_t length, std::int64_t k, bool beside) {
+  constexpr double bytes = 3.5e6, rate = sizeof(T) == 4 ? 11e6 : 5.5e6, hindered = 8e6;  // in a microsecond
+  double const large = static_cast<double>(length) * static_cast<double>(k);
+  if (rows == 0) return 0;
+  if (beside) return 1.5 + static_cast<double>(tiles(rows, 2)) * large / hindered;
+  double const call = rows == 1 ? 3 : 7;
+  return call + large * std::max(sizeof(T) / bytes, static_cast<double>(tiles(rows, 8) * 8) / rate);
 }
 
 /// C's rows and columns that the persistent kernel computes; the others are peeled, where that takes less time.
@@ -53,18 +66,23 @@ gpu::c_extent peel(problem const& p) {
   for (auto const m : {p.m, whole_m})
     for (auto const n : {p.n, whole_n}) {
       if (m == p.m && n == p.n) continue;
-      double const time = time_of_tiles<tiling>(part_of<T>(p, 0, 0, m, n)) + time_of_strip<T>(p.n - n, p.m, p.k) +
-                          time_of_strip<T>(p.m - m, n, p.k);
-      if (time < least) best = {m, n}, least = time;
+      double const of_tiles = time_of_tiles<tiling>(part_of<T>(p, 0, 0, m, n));
+      bool const columns_beside = goes_beside<T>(p.n - n, p.m, p.k, of_tiles);
+      bool const rows_beside = goes_beside<T>(p.m - m, n, p.k, of_tiles);
+      double const time = of_tiles + time_of_strip<T>(p.n - n, p.m, p.k, columns_beside) +
+                          time_of_strip<T>(p.m - m, n, p.k, rows_beside);
+      if (time < least) best = {m, n, columns_beside, rows_beside}, least = time;
     }
   return best;
 }
 
-/// A strip of C, `most_peeled` rows or columns at most.
+/// A strip of C, `most_peeled` rows or `columns` at most.
 template <class T>
-void launch_strip(problem const& p, CUstream_st* stream) {
+void launch_strip(problem const& p, bool columns, bool beside, CUstream_st* stream) {
   constexpr bool single = sizeof(T) == 4;
-  std::int64_t const thin = std::min(p.m, p.n);
+  std::int64_t const thin = columns ? p.n : p.m;
+  if constexpr (leaves_room<T>)
+    if (beside) return launch_lines_beside<T>(p, columns, stream);
   if (thin == 1)
     launch_gemv<T>(p, stream, true);
   else if (thin <= 8 && single)
@@ -80,32 +98,34 @@ void launch_strip(problem const& p, CUstream_st* stream) {
                                       block_tiling<double, 32, 32, 64, 4, 4, 4, 3, 2>>>(p, stream);
 }
 
-template <class tiling>
-problem peeled_inside(problem const& p) {
-  auto const inside = peel<tiling>(p);
-  return part_of<typename tiling::element>(p, 0, 0, inside.m, inside.n);
+/// What of the problem the persistent kernel computes.
+template <class T>
+problem inside_of(problem const& p, gpu::c_extent const& extent) {
+  return part_of<T>(p, 0, 0, extent.m, extent.n);
 }
 
 template <class tiling>
 gpu::k_cut cut_peeled(problem const& p) {
-  auto const inside = peeled_inside<tiling>(p);
-  auto cut = cut_persistent<tiling>(inside);
+  auto const inside = peel<tiling>(p);
+  auto cut = cut_persistent<tiling>(inside_of<typename tiling::element>(p, inside));
   if (inside.m < p.m || inside.n < p.n) cut.unit = "strip";  // whose kernels sum up otherwise
   return cut;
 }
 
 template <class tiling>
 gpu::operand_paths paths_of_peeled(problem const& p) {
-  return paths_of<tiling>(peeled_inside<tiling>(p));
+  return paths_of<tiling>(inside_of<typename tiling::element>(p, peel<tiling>(p)));
 }
 
 template <class tiling>
 void launch_peeled(problem const& p, CUstream_st* stream) {
   using T = typename tiling::element;
-  auto const inside = peeled_inside<tiling>(p);
-  launch_persistent<tiling>(inside, stream, [&] {
-    if (inside.n < p.n) launch_strip<T>(part_of<T>(p, 0, inside.n, p.m, p.n - inside.n), stream);
-    if (inside.m < p.m) launch_strip<T>(part_of<T>(p, inside.m, 0, p.m - inside.m, inside.n), stream);
+  auto const inside = peel<tiling>(p);
+  launch_persistent<tiling>(inside_of<T>(p, inside), stream, [&] {
+    auto const right = part_of<T>(p, 0, inside.n, p.m, p.n - inside.n);
+    auto const below = part_of<T>(p, inside.m, 0, p.m - inside.m, inside.n);
+    if (right.n > 0) launch_strip<T>(right, true, inside.columns_beside, stream);
+    if (below.m > 0) launch_strip<T>(below, false, inside.rows_beside, stream);
   });
 }
 

@@ -257,14 +257,16 @@ inline std::vector<shape> copied_shapes(tandem::kernel const& row) {
 }
 
 /// Where a peeled row leaves rows, columns or both to kernels for strips: its tiles fill whole rounds, and one more
-/// would take longer than the strips. In double also beside tiles whose steps several blocks share.
+/// would take longer than the strips. In float strips of up to four lines are computed beside them. In double also
+/// beside tiles whose steps several blocks share.
 inline std::vector<shape> peeled_shapes(tandem::kernel const& row) {
   if (row.technique() != "peeled") return {};
   std::int64_t const m = 1408, n = row.dtype == tandem::dtype::f64 ? 1536 : 3072, k = 161;
   std::vector<shape> shapes = {{m + 1, n + 5, k, false, false, 1, 0, 0},
                                {m + 13, n, k, true, false, -0.75, 1, 1},
                                {m, n + 29, k, false, true, 2, -0.5, 0},
-                               {m + 50, n, k, true, true, 1, 1, 3}};
+                               {m + 50, n, k, true, true, 1, 1, 3},
+                               {m + 3, n + 2, k, true, true, -0.75, 1, 2}};
   if (row.dtype == tandem::dtype::f64) shapes.push_back({m + 1, 1665, 450, false, false, 1, -0.5, 0});
   return shapes;
 }

@@ -80,10 +80,10 @@ constexpr machine_access shared_store(int bits) { return {opcode::shared_store, 
 // Techniques whose main loop is not the same step of k for every warp: those over block_product copy chunks and
 // multiply them in two loops, and have a copy for either width, persistent and tensor_core have one loop for whole
 // chunks and one for others; of maxas, half the warps fetch A and half B; gemv has loops for whole vectors and for
-// single elements, and rank_k one over rows of C.
+// single elements, lines_of_dots and lines_of_sums for several steps and for one, and rank_k one over rows of C.
 bool has_other_loops(std::string_view kernel) {
-  constexpr std::string_view names[] = {"split_k",    "stream_k", "skinny", "small",  "maxas_64",   "maxas_256",
-                                        "persistent", "peeled",   "gemv",   "rank_k", "tensor_core"};
+  constexpr std::string_view names[] = {"split_k",    "stream_k", "skinny", "small",  "maxas_64",    "maxas_256",
+                                        "persistent", "peeled",   "gemv",   "rank_k", "tensor_core", "lines_of"};
   return std::ranges::any_of(names, [&](std::string_view name) { return kernel.starts_with(name); });
 }
 

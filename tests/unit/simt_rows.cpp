@@ -197,6 +197,7 @@ TEST_CASE("peeled leaves what its tiles would hang over with to thin kernels, wh
       return std::pair(extent.m, extent.n);
     };
     CHECK(inside(4097, 4097, 4097) == std::pair<std::int64_t, std::int64_t>(4096, 4096));
+    CHECK(inside(4100, 4098, 4096) == std::pair<std::int64_t, std::int64_t>(4096, 4096));
     CHECK(inside(4096, 4104, 4096) == std::pair<std::int64_t, std::int64_t>(4096, 4096));
     CHECK(inside(2112, 4096, 4096).second == 4096);
     CHECK(inside(4096, 4096, 4096) == std::pair<std::int64_t, std::int64_t>(4096, 4096));
@@ -204,6 +205,11 @@ TEST_CASE("peeled leaves what its tiles would hang over with to thin kernels, wh
     CHECK(inside(129, 257, 100) == std::pair<std::int64_t, std::int64_t>(129, 257));
     CHECK(inside(5, 3, 100000) == std::pair<std::int64_t, std::int64_t>(5, 3));
     CHECK(inside(0, 257, 0) == std::pair<std::int64_t, std::int64_t>(0, 257));
+    // Up to four lines while the tiles are computed, in float.
+    tandem::problem p;
+    p.dtype = row.dtype, p.m = 4100, p.n = 4101, p.k = p.lda = 4096, p.ldb = p.ldc = p.n;
+    CHECK(row.inside(p).rows_beside == (row.dtype == tandem::dtype::f32));
+    CHECK_FALSE(row.inside(p).columns_beside);
   }
 }
 
