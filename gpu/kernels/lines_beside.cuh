@@ -148,12 +148,12 @@ void launch_lines_beside(problem const& p, bool columns, CUstream_st* stream) {
   s.stride_v = columns ? (p.trans_b ? 1 : g.ldb) : (p.trans_a ? g.lda : 1);
   s.next_v = columns ? (p.trans_b ? g.ldb : 1) : (p.trans_a ? 1 : g.lda);
   s.y = g.c, s.stride_y = columns ? g.ldc : 1, s.next_y = columns ? 1 : g.ldc;
-  int const at_once = s.lines == 1 ? 1 : 2;
-  launch_beside(at_once == 1 ? (along_k ? lines_of_dots<T, 1> : lines_of_sums<T, 1>)
-                             : (along_k ? lines_of_dots<T, 2> : lines_of_sums<T, 2>),
-                dim3(static_cast<unsigned>(tiles(s.length, line_block)),
-                     static_cast<unsigned>(tiles(s.lines, at_once))),
-                dim3(line_threads), 0, stream, s);
+  bool const single = s.lines == 1;
+  auto const kernel = along_k ? (single ? lines_of_dots<T, 1> : lines_of_dots<T, 2>)
+                              : (single ? lines_of_sums<T, 1> : lines_of_sums<T, 2>);
+  dim3 const grid(static_cast<unsigned>(tiles(s.length, line_block)),
+                  static_cast<unsigned>(tiles(s.lines, single ? 1 : 2)));
+  launch_beside(kernel, grid, dim3(line_threads), 0, stream, s);
 }
 
 }  // namespace TANDEM_KERNEL_NAMESPACE

@@ -21,9 +21,9 @@ TEST_CASE("rows and columns of C are right, however the operands lie, and nothin
       for (std::int64_t const length : {1, 2, 7, 8, 9, 31, 33, 100})
         for (std::int64_t const k : {1, 3, 15, 16, 17, 31, 32, 33, 47, 48, 49, 63, 64, 65, 127, 128, 129, 300})
           for (int trans = 0; trans < 4; ++trans, ++turn) {
-            gpu_problems::shape const s{columns ? length : lines, columns ? lines : length, k,
-                                        (trans & 1) != 0,         (trans & 2) != 0,         alphas[turn % 3],
-                                        betas[turn % 3],          turn % 5};
+            auto const m = columns ? length : lines, n = columns ? lines : length;
+            bool const trans_a = trans % 2 != 0, trans_b = trans / 2 != 0;
+            gpu_problems::shape const s{m, n, k, trans_a, trans_b, alphas[turn % 3], betas[turn % 3], turn % 5};
             gpu_problems::host_problem<float> const before(s);
             auto after = before;
             launch_lines_beside<float>(after.canonical(), columns, nullptr);
