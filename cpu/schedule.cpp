@@ -280,6 +280,16 @@ bool has_low_tiles(cache_sizes const& caches, microkernel<T> const& kernel, oper
                               : o.k <= short_sum && has_large_l2(caches) && kernel.rows[3] >= high;
 }
 
+/// Whether rows of A and of a narrow C are so short, and lie so close together, that each is one stream, which the
+/// hardware follows: asked for line by line they come later, and low tiles end sooner. Measured on a Zen 4.
+template <class T>
+bool are_short_rows(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr std::int64_t size = sizeof(T), short_row = 256, close = 512;  // bytes
+  bool const is_like_zen4 = !has_large_l2(caches) && !has_small_l2(caches) && !is_like_zen5(caches);
+  return is_like_zen4 && o.a_col == 1 && o.k * size <= short_row && o.n <= 3 * kernel.lanes && o.m > 2 * kernel.mr &&
+         std::max(o.a_row, o.ldc) * size <= close;
+}
+
 template <class T>
 tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
@@ -306,6 +316,8 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
     t.pack_a = o.a_col != 1 && o.m > kernel.mr && !near;
     // Rows of A that are a multiple of a page apart share the eight places of one set of L1.
     if (o.a_row * size % page == 0) t.rows = std::min<std::int64_t>(t.rows, 8);
+    // Tiles of one vector's width have no more sums than keep the arithmetic busy as they are.
+    if (o.n > kernel.lanes && are_short_rows(caches, kernel, o)) t.rows = std::min<std::int64_t>(t.rows, 8);
     if (are_streams(caches, kernel, o)) {
       // Stretches of both stay in L1 (on Zen 5, in float, in L2) while their tiles pass over them; the next rows are
       // asked for on the way.
@@ -340,14 +352,15 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
   auto t = cut(caches, kernel, o);
   constexpr std::int64_t size = sizeof(T), few = 24, short_sum = 256, short_row = 256;
   bool const transposed_b = o.b_col != 1, is_beyond_l2 = o.m * o.n * size > caches.l2;
+  bool const as_streams = are_short_rows(caches, kernel, o);
   // Intel's processors fetch C's rows ahead by themselves, and lose where it is asked for, unless a tile has whole
   // rows; so do those of a small L2.
-  t.asks_for_c = is_beyond_l2 && ((!has_large_l2(caches) && !has_small_l2(caches)) || o.n <= t.cols);
+  t.asks_for_c = is_beyond_l2 && !as_streams && ((!has_large_l2(caches) && !has_small_l2(caches)) || o.n <= t.cols);
   // Along A's rows. A vector of few elements loses less.
   if (o.a_col == 1) t.dot_cols = columns_left(kernel, o.m, o.n, o.k, std::min<std::int64_t>(2, kernel.lanes / 4));
   t.streaming = streams(caches, o, t);
   t.asks_for_next_c = t.asks_for_c && o.k <= short_sum;
-  t.asks_for_a = !has_small_l2(caches) || t.kc * size >= short_row;
+  t.asks_for_a = !as_streams && (!has_small_l2(caches) || t.kc * size >= short_row);
   bool const is_low = has_small_l2(caches) && has_low_tiles(caches, kernel, o);
   if (is_beyond_l2 && !t.streaming && !is_low && o.k <= few && kernel.rows[4] > 0 && o.m > 2 * kernel.mr &&
       o.n > 4 * kernel.nr && o.k * o.n * size <= caches.l2 / 2) {

@@ -104,8 +104,9 @@ std::vector<problem> sample(tandem::kernel const& row) {
     all.push_back({3003, 3001, 51, false, true, 2});
     all.push_back({2304, 2304, 1000, false, false, 0, 1, 1});
   }
-  if (row.technique() == "peeled") {  // both strips, and a wide one
+  if (row.technique() == "peeled") {  // both strips, of a few lines, too, and a wide one
     all.push_back({1409, 3077, 161, false, true, 1});
+    all.push_back({1411, 3074, 161, true, false, 2, 1, 1});
     all.push_back({1408 + 50, 3072, 161, true, false, 0, 1, 2});
   }
   if (row.technique() == "gemv") {  // slices, without a copy of the vector and with one

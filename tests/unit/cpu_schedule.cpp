@@ -887,6 +887,36 @@ TEST_CASE("beside a small L2, tiles of three vectors make short sums where regis
   });
 }
 
+constexpr cache_sizes zen4{.l1 = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
+
+TEST_CASE("on Zen 4 short rows of A beside a narrow C pass as streams, in low tiles, and nobody asks for them") {
+  for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t m = 100000, k = 256 / sizeof(T);
+    auto const tiling = [&](std::int64_t n, std::int64_t terms, cache_sizes const& caches = zen4) {
+      return tandem::cpu::choose_tiling(caches, kernel, product<T>(m, n, terms));
+    };
+    auto const passes = [](tandem::cpu::tiling const& t) {
+      return !t.asks_for_a && !t.asks_for_c && !t.asks_for_next_c;
+    };
+    std::int64_t const n = 2 * kernel.lanes;
+    CHECK(passes(tiling(n, k)));
+    CHECK(tiling(n, k).rows == std::min<std::int64_t>(kernel.mr, 8));
+    CHECK(passes(tiling(kernel.lanes, k)));
+    CHECK(tiling(kernel.lanes, k).rows == kernel.mr);
+    CHECK_FALSE(passes(tiling(n, k + 1)));
+    CHECK(tiling(n, k + 1).rows == kernel.mr);
+    CHECK(passes(tiling(3 * kernel.lanes, k)));
+    CHECK_FALSE(passes(tiling(3 * kernel.lanes + 1, k)));
+    auto apart = product<T>(m, n, k);
+    apart.a_row = 512 / std::int64_t{sizeof(T)};
+    CHECK(passes(tandem::cpu::choose_tiling(zen4, kernel, apart)));
+    ++apart.a_row;
+    CHECK_FALSE(passes(tandem::cpu::choose_tiling(zen4, kernel, apart)));
+    CHECK_FALSE(passes(tiling(n, k, {.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20})));  // Zen 5's
+    CHECK_FALSE(passes(tiling(n, k, {.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 32 << 20})));  // Intel's
+  });
+}
+
 TEST_CASE("beside a small L2, in low tiles, a B from memory is copied for three rows and more, by a pass of its own") {
   for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
     if (kernel.widest > 3) return;
