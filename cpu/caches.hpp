@@ -33,6 +33,11 @@ inline std::int64_t near_l3(cache_sizes const& caches) { return std::min<std::in
 /// AMD's since Zen 5, by their caches: an L1 larger than before and an L2 as before.
 inline bool is_like_zen5(cache_sizes const& caches) { return caches.l1 > (32 << 10) && !has_large_l2(caches); }
 
+/// AMD's Zen 4, by its caches: an L1 as before it and an L2 as after it.
+inline bool is_like_zen4(cache_sizes const& caches) {
+  return !has_large_l2(caches) && !has_small_l2(caches) && !is_like_zen5(caches);
+}
+
 /// Reads "48K,1M,32M" (K, M, G or plain bytes); returns `otherwise` where the text is anything else.
 cache_sizes parse_caches(std::string_view text, cache_sizes otherwise);
 

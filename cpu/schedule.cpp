@@ -285,9 +285,8 @@ bool has_low_tiles(cache_sizes const& caches, microkernel<T> const& kernel, oper
 template <class T>
 bool are_short_rows(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr std::int64_t size = sizeof(T), short_row = 256, close = 512;  // bytes
-  bool const is_like_zen4 = !has_large_l2(caches) && !has_small_l2(caches) && !is_like_zen5(caches);
-  return is_like_zen4 && o.a_col == 1 && o.k * size <= short_row && o.n <= 3 * kernel.lanes && o.m > 2 * kernel.mr &&
-         std::max(o.a_row, o.ldc) * size <= close;
+  return is_like_zen4(caches) && o.a_col == 1 && o.k * size <= short_row && o.n <= 3 * kernel.lanes &&
+         o.m > 2 * kernel.mr && std::max(o.a_row, o.ldc) * size <= close;
 }
 
 template <class T>

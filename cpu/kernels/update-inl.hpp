@@ -43,6 +43,20 @@ HWY_INLINE void sum_rows(hn::Vec<D> const (&of_a)[R][P], LoadB const& load_b, hn
   }
 }
 
+// The sums of V vectors of one row of C, a row of B after the other: from a cache lines that follow one another come
+// sooner than those of several rows in turns.
+template <class D, int P, int V, class LoadB>
+HWY_INLINE void sum_vectors(hn::Vec<D> const (&of_a)[P], LoadB const& load_b, hn::Vec<D> (&sums)[V]) {
+  HWY_UNROLL(8)
+  for (int p = 0; p < P; ++p) {
+    HWY_UNROLL(4)
+    for (int v = 0; v < V; ++v)
+      sums[v] = p == 0 ? hn::Mul(of_a[p], load_b(p, v)) : hn::MulAdd(of_a[p], load_b(p, v), sums[v]);
+    HWY_UNROLL(4)
+    for (int v = 0; v < V; ++v) keep(sums[v]);
+  }
+}
+
 // R rows of C, from end to end, beside those of A from a on. `asks`: for what far_tile_work says, the next rows of C or
 // those of B that are b_ahead, or both.
 template <class T, int R, int P, ending E, bool asks>
@@ -73,29 +87,35 @@ HWY_INLINE void update_rows(tile_work<T> const& w, T const* HWY_RESTRICT a, T* H
   if constexpr (V > 1 && !asks) {
     rows_of<T, P> rows_of_b(b, b_row, V * N);
     for (; j + V * N <= n; j += V * N, rows_of_b.advance()) {
-      hn::Vec<D> of_bs[V][P];
-      HWY_UNROLL(4)
-      for (int v = 0; v < V; ++v) {
-        HWY_UNROLL(8)
-        for (int p = 0; p < P; ++p) {
-          auto const part = hn::LoadU(d, rows_of_b.at(p) + v * N);
-          of_bs[v][p] = R > 1 ? in_register(part) : part;
+      auto const load_b = [&](int p, int v) HWY_ATTR { return hn::LoadU(d, rows_of_b.at(p) + v * N); };
+      hn::Vec<D> of_bs[V][P];  // which several rows share
+      if constexpr (R > 1) {
+        HWY_UNROLL(4)
+        for (int v = 0; v < V; ++v) {
+          HWY_UNROLL(8)
+          for (int p = 0; p < P; ++p) of_bs[v][p] = in_register(load_b(p, v));
         }
       }
       HWY_UNROLL(8)
       for (int r = 0; r < R; ++r) {
         T* const to = c + r * ldc + j;
         hn::Vec<D> results[V];
+        if constexpr (R > 1)
+          sum_vectors<D, P, V>(
+              of_a[r], [&](int p, int v) HWY_ATTR { return of_bs[v][p]; }, results);
+        else
+          sum_vectors<D, P, V>(of_a[r], load_b, results);
         HWY_UNROLL(4)
         for (int v = 0; v < V; ++v) {
           auto const old = E == ending::added ? hn::LoadU(d, to + v * N) : hn::Zero(d);
-          results[v] = updated<D, P, E>(of_a[r], of_bs[v], alpha, beta, old);
+          results[v] = finished<D, E>(results[v], alpha, beta, old);
         }
         HWY_UNROLL(4)
         for (int v = 0; v < V; ++v) hn::StoreU(results[v], d, to + v * N);
       }
     }
   }
+
   hn::Vec<D> sums[R];
   rows_of<T, P> rows_of_b(b + j, b_row, N);
   for (; j + N <= n; j += N, rows_of_b.advance()) {

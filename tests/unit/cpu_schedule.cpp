@@ -551,6 +551,20 @@ TEST_CASE("three or four rows of C are made in wide tiles beside a B within half
     });
 }
 
+constexpr cache_sizes zen4{.l1 = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
+
+TEST_CASE("on a Zen 4 few rows of C are made in wide tiles beside a B within a quarter of L3, one within twice L2") {
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t size = sizeof(T), k = 256;
+    for (std::int64_t const m : {1, 2, 3, 4}) {
+      CAPTURE(m);
+      std::int64_t const most = (m == 1 ? 2 * zen4.l2 : zen4.l3 / 4) / size / k;
+      CHECK(tandem::cpu::are_in_wide_tiles(zen4, kernel, m, most, k) == (kernel.widest_of(m) > 4));
+      CHECK_FALSE(tandem::cpu::are_in_wide_tiles(zen4, kernel, m, most + 1, k));
+    }
+  });
+}
+
 TEST_CASE("one or two rows of C are made in wide tiles beside a B in L1, or of 64 terms if B has 256 KiB") {
   for (auto const& caches : both_caches)
     for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
@@ -886,8 +900,6 @@ TEST_CASE("beside a small L2, tiles of three vectors make short sums where regis
             .asks_for_c);
   });
 }
-
-constexpr cache_sizes zen4{.l1 = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
 
 TEST_CASE("on Zen 4 short rows of A beside a narrow C pass as streams, in low tiles, and nobody asks for them") {
   for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
