@@ -4,12 +4,22 @@
 
 #include <algorithm>
 
+#include "hwy/cache_control.h"
+
 #include "cpu/caches.hpp"
 #include "cpu/panels.hpp"
 #include "cpu/threads.hpp"
 
 namespace tandem::cpu {
 namespace {
+
+/// Whether C is written once, in whole lines, and is too large to be found in a cache afterwards.
+template <class T>
+bool streams(microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr std::int64_t size = sizeof(T), line = 64;
+  return o.beta == 0 && !goes_down(kernel, o.m, o.n, o.k) && o.m * o.n * size > host_caches().l3 / 2 &&
+         (o.m == 1 || o.ldc * size % line == 0) && reinterpret_cast<std::uintptr_t>(o.c) % line == 0;
+}
 
 /// The rows and columns of C in one thread. B's rows stay in L1; a transposed B is turned, piece by piece.
 template <class T>
@@ -26,6 +36,7 @@ void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, sp
   w.a_row = o.a_row, w.a_col = o.a_col;
   w.alpha = o.alpha;
   w.ldc = o.ldc;
+  w.streaming = streams(kernel, o);
   bool const across_lines = asks_for_rows_of_c(kernel, o.m, o.n, o.k, o.ldc);
   w.asks_for_c = across_lines || (o.beta != 0 && o.m * o.n * size > host_caches().l3 / 4);
   // Of long rows, one by one, one after the other is written, not a vector of each in turns.
@@ -47,6 +58,8 @@ void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, sp
       }
     }
   }
+  // Stores past the caches are not ordered by the flag that says this part is done.
+  if (w.streaming) hwy::FlushStream();
 }
 
 }  // namespace

@@ -293,6 +293,21 @@ TEST_CASE("five to eight terms of a C around half of L3") {
   in_type(double());
 }
 
+TEST_CASE("up to four terms of a few long rows around half of L3, in whole lines and across them") {
+  auto const in_type = []<class T>(T) {
+    constexpr std::int64_t line = 64 / sizeof(T);
+    for (std::int64_t const half : {4 * MiB, 16 * MiB})
+      for (std::int64_t const m : {1, 3, 4}) {
+        std::int64_t const n = half / m / static_cast<std::int64_t>(sizeof(T)) / line * line;
+        // Of four rows a quarter of a line longer the first begins with one.
+        for (std::int64_t const more : {std::int64_t{0}, line, line + 1, line + line / 4})
+          check<T>({m, n + more, m == 1 ? 2 : m, m == 3, more == line, 0});
+      }
+  };
+  in_type(float());
+  in_type(double());
+}
+
 TEST_CASE("up to four rows of C beside a B within L1, of 256 KiB, and around half of L3") {
   auto const in_type = []<class T>(T) {
     constexpr std::int64_t size = sizeof(T);

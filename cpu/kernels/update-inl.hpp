@@ -6,20 +6,29 @@ HWY_BEFORE_NAMESPACE();
 namespace tandem::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// What becomes of a sum: C itself, a multiple of it, or that and a multiple of C.
-enum class ending { plain, scaled, added };
+// What becomes of a sum: C itself, a multiple of it, that and a multiple of C, or a multiple that is stored past the
+// caches.
+enum class ending { plain, scaled, added, streamed };
 
 template <class T>
 HWY_INLINE ending ending_of(tile_work<T> const& w) {
-  return w.beta != 0 ? ending::added : w.alpha != 1 ? ending::scaled : ending::plain;
+  return w.streaming ? ending::streamed : w.beta != 0 ? ending::added : w.alpha != 1 ? ending::scaled : ending::plain;
 }
 
 // A vector of C from its sum.
 template <class D, ending E>
 HWY_INLINE hn::Vec<D> finished(hn::Vec<D> sum, hn::Vec<D> alpha, hn::Vec<D> beta, hn::Vec<D> old) {
   if constexpr (E == ending::added) return hn::MulAdd(alpha, sum, hn::Mul(beta, old));
-  if constexpr (E == ending::scaled) return hn::Mul(alpha, sum);
+  if constexpr (E == ending::scaled || E == ending::streamed) return hn::Mul(alpha, sum);
   return sum;
+}
+
+template <class D, ending E>
+HWY_INLINE void store(hn::Vec<D> v, hn::TFromD<D>* to) {
+  if constexpr (E == ending::streamed)
+    hn::Stream(v, D(), to);
+  else
+    hn::StoreU(v, D(), to);
 }
 
 // The same from the P terms of its row of A and of B's rows.
@@ -111,7 +120,7 @@ HWY_INLINE void update_rows(tile_work<T> const& w, T const* HWY_RESTRICT a, T* H
           results[v] = finished<D, E>(results[v], alpha, beta, old);
         }
         HWY_UNROLL(4)
-        for (int v = 0; v < V; ++v) hn::StoreU(results[v], d, to + v * N);
+        for (int v = 0; v < V; ++v) store<D, E>(results[v], to + v * N);
       }
     }
   }
@@ -132,7 +141,7 @@ HWY_INLINE void update_rows(tile_work<T> const& w, T const* HWY_RESTRICT a, T* H
       T* const to = c + r * ldc + j;
       if (asks_for_c) __builtin_prefetch(to + R * ldc, 1);
       auto const old = E == ending::added ? hn::LoadU(d, to) : hn::Zero(d);
-      hn::StoreU(finished<D, E>(sums[r], alpha, beta, old), d, to);
+      store<D, E>(finished<D, E>(sums[r], alpha, beta, old), to);
     }
   }
   if (j == n) return;
@@ -151,7 +160,7 @@ template <class T, int R, int P, ending E, bool asks>
 HWY_INLINE void update_groups(tile_work<T> const& w, T const* a, T* c, std::int64_t rows) {
   for (; rows >= R; rows -= R, a += R * w.a_row, c += R * w.ldc) update_rows<T, R, P, E, asks>(w, a, c);
   if constexpr (R > 1)
-    if (rows > 0) update_groups<T, R == 3 ? 2 : R / 2, P, E, asks>(w, a, c, rows);
+    if (rows > 0) update_groups<T, R == 8 ? 4 : R - 1, P, E, asks>(w, a, c, rows);
 }
 
 // As many rows at a time as have their elements of A in registers. Where nothing is read of C, a stretch of each is
@@ -164,6 +173,7 @@ HWY_INLINE void update_all(tile_work<T> const& w, std::int64_t rows) {
   auto const how = ending_of(w);
   if (how == ending::plain) return update_groups<T, written, P, ending::plain, asks>(w, w.a, w.c, rows);
   if (how == ending::scaled) return update_groups<T, written, P, ending::scaled, asks>(w, w.a, w.c, rows);
+  if (how == ending::streamed) return update_groups<T, written, P, ending::streamed, asks>(w, w.a, w.c, rows);
   update_groups<T, R, P, ending::added, asks>(w, w.a, w.c, rows);
 }
 

@@ -66,17 +66,18 @@ struct scalars {
 constexpr scalars all_scalars[] = {{1, 0}, {-1.25, 0}, {1, 1}, {2, 1}, {-1.25, 0.5}};
 
 /// Has `multiply` compute a C at these places, of which sums (rows x cols) is what A B is, and returns how many
-/// elements are wrong then: of C itself, which is NaN before where beta = 0, those between them, or those just before
-/// the first. Behind the last is an unmapped page.
+/// elements are wrong then: of C itself, which is NaN before where beta = 0, those between them, those just before the
+/// first, or the `after` behind the last. Behind these is an unmapped page.
 template <class T>
 class checked_c {
  public:
   explicit checked_c(std::int64_t most) : memory_(most + before, true), end_(memory_.data() + most + before) {}
   template <class Multiply>
-  std::int64_t errors(places const& at, std::vector<double> const& sums, scalars const& s, Multiply const& multiply) {
+  std::int64_t errors(places const& at, std::vector<double> const& sums, scalars const& s, Multiply const& multiply,
+                      std::int64_t after = 0) {
     constexpr T sentinel = 12345;
-    expected_.assign(static_cast<std::size_t>(at.size() + before), sentinel);
-    T *const first = end_ - at.size() - before, *const c = first + before;
+    expected_.assign(static_cast<std::size_t>(before + at.size() + after), sentinel);
+    T *const first = end_ - after - at.size() - before, *const c = first + before;
     REQUIRE(first >= memory_.data());
     std::copy(expected_.begin(), expected_.end(), first);
     for (std::int64_t i = 0; i < at.rows; ++i)
@@ -224,6 +225,47 @@ TEST_CASE("down C's rows: every number of terms, and every width up to the vecto
               }
           }
     }
+  });
+}
+
+TEST_CASE("along C's rows: every number of terms and of rows, stored in the caches and, in whole lines, past them") {
+  for_each_microkernel([]<class T>(microkernel<T> const& kernel) {
+    constexpr std::int64_t most_rows = 9, most_cols = 100, most_terms = microkernel<T>::most_terms;
+    constexpr std::int64_t line = 64 / sizeof(T), c_row = (most_cols / line + 2) * line;
+    operand<T> a(most_rows * (most_terms + 2) + most_rows * most_terms), b(most_terms * (most_cols + 3));
+    checked_c<T> c(most_rows * c_row + line);
+    for (std::int64_t k = 1; k <= most_terms; ++k)
+      for (std::int64_t rows = 1; rows <= most_rows; ++rows)
+        for (std::int64_t const cols : {std::int64_t{1}, line - 1, line, 4 * line, 5 * line + 1, most_cols}) {
+          bool const trans_a = rows % 2 == 0;
+          INFO(rows, " x ", cols, " x ", k, " ", trans_a);
+          b.lay(k, cols, cols + 3);
+          if (trans_a)
+            a.lay(k, rows, rows + 1);
+          else
+            a.lay(rows, k, k + 2);
+          auto const sums = sums_of(
+              rows, cols, k, [&](auto i, auto p) { return trans_a ? a.at(p, i) : a.at(i, p); },
+              [&](auto p, auto j) { return b.at(p, j); });
+          std::int64_t const after = c_row - cols;
+          for (bool const streaming : {false, true})
+            for (auto const& s : all_scalars) {
+              if (streaming && s.beta != 0) continue;
+              INFO("streaming ", streaming, ", alpha ", s.alpha, ", beta ", s.beta);
+              auto const multiply = [&](T* to) {
+                tandem::cpu::tile_work<T> w;
+                w.k = 100;  // is not read
+                w.a = a.data(), w.a_row = trans_a ? 1 : a.ld(), w.a_col = trans_a ? a.ld() : 1;
+                w.b = b.data(), w.b_row = b.ld();
+                w.streaming = streaming;
+                w.alpha = static_cast<T>(s.alpha), w.beta = static_cast<T>(s.beta);
+                w.c = to, w.ldc = c_row, w.cols = cols;
+                kernel.update_along[static_cast<std::size_t>(k - 1)](w, rows, false);
+              };
+              CHECK(c.errors({rows, cols, c_row, 1}, sums, s, multiply, after) == 0);
+              if (!streaming) CHECK(c.errors({rows, cols, c_row, 1}, sums, s, multiply) == 0);  // across lines
+            }
+        }
   });
 }
 
