@@ -129,19 +129,41 @@ tiling tiling_of(microkernel<T> const& kernel, path way, operands<T> const& o) {
 }
 
 template <class T>
+void multiply_in_tiles(microkernel<T> const& kernel, path way, operands<T> const& o, execution const& e) {
+  int const threads = offered_threads(e);
+  bool const is_open = way == path::chosen;
+  auto const t = tiling_of(kernel, way, o);
+  if (t.all_rows && t.cols == o.n && o.k <= t.kc)
+    return multiply_panels<T>(kernel, o, t, {0, o.m}, {0, o.n}, {0, o.k}, nullptr, nullptr);
+  auto const g = choose_grid(kernel, o, t, threads, e.reproducible);
+  product<T>(kernel, o, is_open ? tiling_of_parts(host_caches(), kernel, o, t, g) : t, g, e.reproducible)();
+}
+
+/// C's transpose in tiles, and C from it.
+template <class T>
+void multiply_turned(microkernel<T> const& kernel, operands<T> const& o, execution const& e) {
+  alignas(64) T sums[most_turned<T>];  // (n, ldc)
+  operands<T> turned = o;
+  turned.m = o.n, turned.n = o.m;
+  turned.a = o.b, turned.a_row = o.b_col, turned.a_col = o.b_row;
+  turned.b = o.a, turned.b_row = o.a_col, turned.b_col = o.a_row;
+  turned.alpha = 1, turned.beta = 0;
+  turned.c = sums, turned.ldc = ceil_div(o.m, kernel.lanes) * kernel.lanes;
+  multiply_in_tiles(kernel, path::chosen, turned, e);
+  kernel.write_turned(o.m, o.n, o.alpha, sums, turned.ldc, o.beta, o.c, o.ldc);
+}
+
+template <class T>
 void multiply_large(microkernel<T> const& kernel, path way, problem const& p, execution const& e) {
   operands<T> const o(p);
   int const threads = offered_threads(e);
   bool const is_open = way == path::chosen;
   if (is_open && suits_few_terms(kernel, o)) return multiply_few_terms(kernel, o, threads);
   if (way == path::dots || (is_open && suits_dots(kernel, o))) return multiply_dots(kernel, o, threads);
+  if (is_open && suits_turning(host_caches(), kernel, o)) return multiply_turned(kernel, o, e);
   if (is_open && suits_narrow(kernel, o)) return multiply_narrow(kernel, o, threads);
   if (is_open && o.b_col == 1 && is_deep(kernel, o.m, o.n, o.k)) return multiply_deep(kernel, p);
-  auto const t = tiling_of(kernel, way, o);
-  if (t.all_rows && t.cols == o.n && o.k <= t.kc)
-    return multiply_panels<T>(kernel, o, t, {0, o.m}, {0, o.n}, {0, o.k}, nullptr, nullptr);
-  auto const g = choose_grid(kernel, o, t, threads, e.reproducible);
-  product<T>(kernel, o, is_open ? tiling_of_parts(host_caches(), kernel, o, t, g) : t, g, e.reproducible)();
+  multiply_in_tiles(kernel, way, o, e);
 }
 
 }  // namespace

@@ -11,6 +11,20 @@ namespace tandem::cpu {
 /// Bytes of sums that lie apart at a time: they stay in a cache until they are added.
 inline constexpr std::int64_t most_sums = std::int64_t{2} << 20;
 
+/// Elements of a C that is turned, which lie on the stack.
+template <class T>
+constexpr std::int64_t most_turned = (24 << 10) / sizeof(T);
+
+/// Whether C's transpose is computed, and C written turned: of a small C of many terms, beside a transposed A that does
+/// not stay in L2, if its columns fill their vectors much better than its rows. Either way nothing is copied.
+template <class T>
+bool suits_turning(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr std::int64_t size = sizeof(T), many_terms = 512;
+  if (o.a_row != 1 || o.b_col != 1 || o.k <= many_terms || o.m * o.k * size <= caches.l2 / 2) return false;
+  std::int64_t const m = ceil_div(o.m, kernel.lanes) * kernel.lanes, n = ceil_div(o.n, kernel.lanes) * kernel.lanes;
+  return o.n * m <= most_turned<T> && 5 * o.m * n >= 6 * o.n * m;  // o.m / m against o.n / n
+}
+
 /// A grid of parts: rows x cols blocks of C, each with `terms` shares of k. One thread works on each part.
 struct grid {
   int rows = 1, cols = 1, terms = 1;

@@ -1,7 +1,7 @@
 // The CPU backend through the public interface, on both sides of each boundary between its ways through a product:
 // against plain loops, with C unread where beta is 0, and with the same bits on one thread and on several. Boundaries
-// that follow the caches have shapes for those of a modest machine (32K,512K,8M), of a Zen 5 (48K,1M,32M) and, but for
-// L3, of an Intel server (48K,2M,8M); CTest runs this with all three.
+// that follow the caches have shapes for those of a modest machine (32K,512K,8M), of a Zen 4 and a Zen 5 (32K,1M,32M
+// and 48K,1M,32M) and, but for L3, of an Intel server (48K,2M,8M); CTest runs this with all four.
 #include <doctest/doctest.h>
 #include <omp.h>
 
@@ -366,6 +366,21 @@ TEST_CASE("a narrow C beside a transposed A from beyond three quarters of L3, or
   };
   in_type(float(), 16);
   in_type(double(), 8);
+}
+
+TEST_CASE("a small C of many terms, which is turned beside a transposed A from beyond half of L2") {
+  auto const in_type = []<class T>(T) {
+    for (std::int64_t const l2 : {512 * KiB, 1 * MiB, 2 * MiB})
+      for (std::int64_t const more : {0, 1})
+        check<T>({60, 20, l2 / 2 / 60 / static_cast<std::int64_t>(sizeof(T)) + more, true});
+    for (std::int64_t const n : {1, 2, 3, 5, 9, 17, 21, 33}) {
+      check<T>({3 * n + 1, n, 20011, true});
+      check<T>({16, n, 40003, true, false, 0});
+      check<T>({6144 / n, n, 513, true});
+    }
+  };
+  in_type(float());
+  in_type(double());
 }
 
 TEST_CASE("a narrow C whose last thread has rows for less than half a vector, beside tiles as high as there are") {

@@ -494,8 +494,40 @@ TEST_CASE(
     CHECK(choose(zen4, of_amd, n - 1, 100000).a_ahead > 0);
     CHECK(choose(zen5, of_intel, n - 1, 100000).a_ahead > 0);
     CHECK(choose(zen5, of_amd, n, 100000).kc == (sizeof(T) == 4 ? 512 : 128));
-    CHECK(choose(zen4, of_amd, n, 100000).kc == 128);
+    CHECK(choose(zen4, of_amd, n, 100000).kc == 512);
+    CHECK(choose(zen4, of_amd / 2, n, 100000).kc == 128);  // a Zen 3
+    CHECK(choose(zen5, of_intel, n, 100000).kc == 128);
   });
+}
+
+/// A modest machine's and a Zen 5's: limits that follow the caches are tried with both.
+constexpr cache_sizes both_caches[] = {{32 << 10, 512 << 10, 8 << 20}, {48 << 10, 1 << 20, 32 << 20}};
+
+TEST_CASE("a small C of many terms beside a transposed A beyond half of L2 is turned if that fills vectors better") {
+  for (auto const& caches : both_caches)
+    for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+      constexpr std::int64_t size = sizeof(T);
+      std::int64_t const lanes = kernel.lanes, m = 4 * lanes, enough = caches.l2 / 2 / m / size;
+      auto const turns = [&](std::int64_t rows, std::int64_t cols, std::int64_t k, bool trans_a = true,
+                             bool trans_b = false) {
+        return tandem::cpu::suits_turning(caches, kernel, product<T>(rows, cols, k, trans_a, trans_b));
+      };
+      CHECK(turns(m, 1, enough + 1));
+      CHECK_FALSE(turns(m, 1, enough));
+      CHECK_FALSE(turns(m, 1, enough + 1, false));
+      CHECK_FALSE(turns(m, 1, enough + 1, true, true));
+      std::int64_t const many = 100000, largest = tandem::cpu::most_turned<T>;
+      for (std::int64_t const cols : {std::int64_t{1}, lanes + 1}) {
+        std::int64_t const rows = largest / cols / lanes * lanes;
+        CHECK(turns(rows, cols, many));
+        CHECK_FALSE(turns(rows + 1, cols, many));
+        CHECK_FALSE(turns(rows, cols, 512));
+      }
+      std::int64_t const well_filled = 2 * lanes * 5 / 6;
+      CHECK(turns(m, well_filled, many));
+      CHECK_FALSE(turns(m, well_filled + 1, many));
+      CHECK_FALSE(turns(lanes + 1, m, many));
+    });
 }
 
 TEST_CASE("threads share k alone where C's rows are whole, in panels of B that are alike for any number of them") {
@@ -523,9 +555,6 @@ TEST_CASE("many threads share k rather than short pieces of the rows of a B that
   CHECK(grid(7, 100000, 300, 2).cols == 2);   // pieces of long rows
   CHECK(grid(1, 4096, 4096, 16).cols == 16);  // whose sums apart would be many
 }
-
-/// A modest machine's and a Zen 5's: limits that follow the caches are tried with both.
-constexpr cache_sizes both_caches[] = {{32 << 10, 512 << 10, 8 << 20}, {48 << 10, 1 << 20, 32 << 20}};
 
 TEST_CASE("three or four rows of C are made in wide tiles beside a B within half of L3") {
   for (auto const& caches : both_caches)
