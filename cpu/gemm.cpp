@@ -143,14 +143,10 @@ void multiply_in_tiles(microkernel<T> const& kernel, path way, operands<T> const
 template <class T>
 void multiply_turned(microkernel<T> const& kernel, operands<T> const& o, execution const& e) {
   alignas(64) T sums[most_turned<T>];  // (n, ldc)
-  operands<T> turned = o;
-  turned.m = o.n, turned.n = o.m;
-  turned.a = o.b, turned.a_row = o.b_col, turned.a_col = o.b_row;
-  turned.b = o.a, turned.b_row = o.a_col, turned.b_col = o.a_row;
-  turned.alpha = 1, turned.beta = 0;
-  turned.c = sums, turned.ldc = ceil_div(o.m, kernel.lanes) * kernel.lanes;
-  multiply_in_tiles(kernel, path::chosen, turned, e);
-  kernel.write_turned(o.m, o.n, o.alpha, sums, turned.ldc, o.beta, o.c, o.ldc);
+  auto transposed = turned(o);
+  transposed.c = sums, transposed.ldc = ceil_div(o.m, kernel.lanes) * kernel.lanes;
+  multiply_in_tiles(kernel, path::chosen, transposed, e);
+  kernel.write_turned(o.m, o.n, o.alpha, sums, transposed.ldc, o.beta, o.c, o.ldc);
 }
 
 template <class T>

@@ -2,9 +2,10 @@
 // together, and vectors go along them: C's transpose is computed, some columns of it at a time, and written turned. So
 // is a small C of any width where B is transposed, too, if turning C takes less time than copying B would.
 //
-// An A that stays in L2 is passed over by register tiles, each with all of k. A larger one, or few terms, by panels of
-// a few terms, each of whose rows is a stream, which the hardware follows by itself; a term is rounded once in each
-// product of its panel, once by each later panel and at the end, at most k + 2 times.
+// An A that stays in L2 is passed over by register tiles, each with all of k. A larger one by the tiles of a skinny C,
+// in panels of k; or where terms are few, or such tiles would copy it, by panels of a few terms, each of whose rows is
+// a stream, which the hardware follows by itself. A term is rounded once in each product of its panel, once by each
+// later panel and at the end, at most k + 2 times.
 #include "cpu/narrow.hpp"
 
 #include <algorithm>
@@ -12,16 +13,28 @@
 #include "cpu/caches.hpp"
 #include "cpu/dots.hpp"
 #include "cpu/panels.hpp"
+#include "cpu/schedule.hpp"
 #include "cpu/threads.hpp"
+#include "cpu/workspace.hpp"
 
 namespace tandem::cpu {
 namespace {
 
-constexpr std::int64_t most_sums_bytes = 24 << 10;  // beside what passes, in L1
+constexpr std::int64_t most_sums_bytes = 24 << 10;   // beside what passes, in L1
+constexpr std::int64_t of_panels_bytes = 256 << 10;  // sums in L2, so that long pieces of A's columns pass
 
 template <class T>
 bool stays_in_l2(operands<T> const& o) {
   return o.m * o.k * static_cast<std::int64_t>(sizeof(T)) <= host_caches().l2 / 2;
+}
+
+/// Whether C's transpose is made in panels of k by the tiles of a skinny C, which read A where it lies.
+template <class T>
+bool is_in_panels(microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr std::int64_t many_terms = 16;
+  if (stays_in_l2(o) || o.k < many_terms || o.n > 2 * kernel.mr) return false;
+  auto const t = choose_tiling(host_caches(), kernel, turned(o));
+  return !t.pack_a && !t.pack_b;
 }
 
 /// S (n x cols) = B^T A^T, the columns of which are op(A)'s rows from i on. Where all of C is so few sums that each
@@ -110,22 +123,10 @@ bool is_faster_turned(microkernel<T> const& kernel, operands<T> const& o) {
   return turned + of_element * static_cast<double>(o.m * o.n) <= along + copied;
 }
 
-}  // namespace
-
+/// These rows of C by way of `sums`, some columns at a time. (columns of C, apart)
 template <class T>
-bool suits_narrow(microkernel<T> const& kernel, operands<T> const& o) {
-  if (o.a_row != 1) return false;
-  if (o.m >= kernel.lanes && o.m * o.n * o.k <= little_work) return is_faster_turned(kernel, o);
-  if (o.m < o.n) return false;
-  // Of more work, tiles would copy A or come back to each of its rows for every few columns.
-  std::int64_t const quarters = 4 * o.n, vector = kernel.lanes;
-  return quarters <= (stays_in_l2(o) ? 8 : comes_from_far(o) ? 7 : 3) * vector;
-}
-
-template <class T>
-void multiply_narrow_rows(microkernel<T> const& kernel, operands<T> const& o, span_of rows) {
+void sum_at_once(microkernel<T> const& kernel, operands<T> const& o, span_of rows, T* sums) {
   constexpr std::int64_t size = sizeof(T), line = 64 / size;
-  alignas(64) T sums[most_sums_bytes / sizeof(T)];  // (columns of C, apart)
   std::int64_t const most_cols = most_sums_bytes / size / sums_of_tile(kernel, rows.size());
   row_tiles const columns(o.n, most_cols);
   std::int64_t const fits = most_sums_bytes / size / columns.size(0) / line * line;
@@ -143,6 +144,44 @@ void multiply_narrow_rows(microkernel<T> const& kernel, operands<T> const& o, sp
   }
 }
 
+/// The same in panels of k, all columns at a time.
+template <class T>
+void sum_in_panels(microkernel<T> const& kernel, operands<T> const& o, span_of rows, T* sums, std::int64_t bytes) {
+  constexpr std::int64_t line = 64 / sizeof(T);
+  auto part = turned(o);
+  auto t = choose_tiling(host_caches(), kernel, part);  // whatever rows these are: the order of terms is the same
+  t.dot_cols = 0, t.streaming = false;                  // the sums are read soon
+  part.c = sums, part.ldc = bytes / static_cast<std::int64_t>(sizeof(T)) / o.n / line * line;
+  for (std::int64_t i = rows.first; i < rows.last; i += part.ldc) {
+    part.n = std::min(part.ldc, rows.last - i), part.b = o.a + i;
+    multiply_panels<T>(kernel, part, t, {0, part.m}, {0, part.n}, {0, part.k}, nullptr, nullptr);
+    kernel.write_turned(part.n, o.n, o.alpha, sums, part.ldc, o.beta, o.c + i * o.ldc, o.ldc);
+  }
+}
+
+}  // namespace
+
+template <class T>
+bool suits_narrow(microkernel<T> const& kernel, operands<T> const& o) {
+  if (o.a_row != 1) return false;
+  if (o.m >= kernel.lanes && o.m * o.n * o.k <= little_work) return is_faster_turned(kernel, o);
+  if (o.m < o.n) return false;
+  // Of more work, tiles would copy A or come back to each of its rows for every few columns.
+  std::int64_t const quarters = 4 * o.n, vector = kernel.lanes;
+  if (quarters <= (stays_in_l2(o) ? 8 : comes_from_far(o) ? 7 : 3) * vector) return true;
+  constexpr std::int64_t long_sum = 256;  // beside which turning C is nothing
+  std::int64_t const filled = ceil_div(o.n, vector) * vector;
+  bool const leaves_lanes = quarters <= 3 * filled || (o.k >= long_sum && 8 * o.n <= 7 * filled);
+  return leaves_lanes && is_in_panels(kernel, o);
+}
+
+template <class T>
+void multiply_narrow_rows(microkernel<T> const& kernel, operands<T> const& o, span_of rows) {
+  alignas(64) T sums[most_sums_bytes / sizeof(T)];
+  if (is_in_panels(kernel, o)) return sum_in_panels(kernel, o, rows, sums, most_sums_bytes);
+  sum_at_once(kernel, o, rows, sums);
+}
+
 template <class T>
 void multiply_narrow(microkernel<T> const& kernel, operands<T> const& o, int threads) {
   constexpr double worth_a_thread = 2e5;  // bytes of A
@@ -152,8 +191,15 @@ void multiply_narrow(microkernel<T> const& kernel, operands<T> const& o, int thr
   std::int64_t const lines = (o.m + line - 1) / line;
   auto const parts = static_cast<int>(
       std::min<std::int64_t>(std::clamp(static_cast<int>(std::min(worth, 1024.0)), 1, threads), lines));
+  auto const rows_of = [&](int part) {
+    return span_of{lines * part / parts * line, std::min(lines * (part + 1) / parts * line, o.m)};
+  };
+  if (!is_in_panels(kernel, o))
+    return run_team(parts, [&](int part) { multiply_narrow_rows(kernel, o, rows_of(part)); });
+  auto* const sums =
+      static_cast<std::byte*>(thread_workspace().reserve(static_cast<std::size_t>(parts * of_panels_bytes)));
   run_team(parts, [&](int part) {
-    multiply_narrow_rows(kernel, o, {lines * part / parts * line, std::min(lines * (part + 1) / parts * line, o.m)});
+    sum_in_panels(kernel, o, rows_of(part), reinterpret_cast<T*>(sums + part * of_panels_bytes), of_panels_bytes);
   });
 }
 

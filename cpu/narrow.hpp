@@ -13,7 +13,7 @@ namespace tandem::cpu {
 inline constexpr std::int64_t little_work = 80 * 80 * 80;
 
 /// Whether A's columns lie together and C's transpose is there sooner: of little work by an estimate, of more where a
-/// row of C is up to two vectors.
+/// row of C is up to two vectors, or leaves a quarter of their lanes idle.
 template <class T>
 bool suits_narrow(microkernel<T> const& kernel, operands<T> const& o);
 

@@ -33,6 +33,18 @@ struct operands {
   std::int64_t ldc;
 };
 
+/// C's transpose, without alpha and beta: op(B)'s columns by op(A)'s rows. Its c is to be given.
+template <class T>
+operands<T> turned(operands<T> const& o) {
+  auto t = o;
+  t.m = o.n, t.n = o.m;
+  t.a = o.b, t.a_row = o.b_col, t.a_col = o.b_row;
+  t.b = o.a, t.b_row = o.a_col, t.b_col = o.a_row;
+  t.alpha = 1, t.beta = 0;
+  t.c = nullptr, t.ldc = 0;
+  return t;
+}
+
 /// Whether C is a column whose elements lie together, and op(A)'s columns lie together as well.
 inline bool is_row_turned(std::int64_t m, std::int64_t n, std::int64_t ldc, bool trans_a, std::int64_t lda) {
   return n == 1 && ldc == 1 && m > 1 && (trans_a || lda == 1);

@@ -321,7 +321,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
       // Stretches of both stay in L1 (on Zen 4, and on Zen 5 in float, in L2: threads that share k have fewer sums to
       // add) while their tiles pass over them; the next rows are asked for on the way.
       constexpr std::int64_t rows_ahead = 32;
-      std::int64_t const stretch = is_like_zen4(caches) || (is_like_zen5(caches) && size == 4) ? 512 : 128;
+      std::int64_t const stretch = is_like_zen4(caches) ? 2048 / size : is_like_zen5(caches) && size == 4 ? 512 : 128;
       t.pack_a = t.pack_b = false, t.b_stays = true;
       t.kc = stretch;
       t.a_ahead = rows_ahead * o.a_col, t.b_ahead = rows_ahead * o.b_row;

@@ -383,6 +383,19 @@ TEST_CASE("a small C of many terms, which is turned beside a transposed A from b
   in_type(double());
 }
 
+TEST_CASE("a narrow C beside a transposed A from beyond half of L2, turned in panels of k, in parts of any rows") {
+  auto const in_type = []<class T>(T) {
+    for (std::int64_t const k : {15, 16, 33, 255, 256, 600})
+      for (std::int64_t const n : {1, 3, 6, 9, 12, 17, 21, 27, 28, 29}) {
+        std::int64_t const m = 1200000 / k / static_cast<std::int64_t>(sizeof(T)) + n;
+        check<T>({m, n, k, true, n % 2 == 0, n % 3, n == 9 ? 3 : 2});
+      }
+    check<T>({2 * MiB / 17 / static_cast<std::int64_t>(sizeof(T)), 17, 40, true});  // several blocks of sums a part
+  };
+  in_type(float());
+  in_type(double());
+}
+
 TEST_CASE("a narrow C whose last thread has rows for less than half a vector, beside tiles as high as there are") {
   for (std::int64_t const m : {20, 24, 36})  // lines of 16 floats or 8 doubles are shared out
     for (std::int64_t const n : {14, 15, 16, 17, 30, 32})

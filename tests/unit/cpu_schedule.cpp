@@ -494,7 +494,7 @@ TEST_CASE(
     CHECK(choose(zen4, of_amd, n - 1, 100000).a_ahead > 0);
     CHECK(choose(zen5, of_intel, n - 1, 100000).a_ahead > 0);
     CHECK(choose(zen5, of_amd, n, 100000).kc == (sizeof(T) == 4 ? 512 : 128));
-    CHECK(choose(zen4, of_amd, n, 100000).kc == 512);
+    CHECK(choose(zen4, of_amd, n, 100000).kc == 2048 / sizeof(T));
     CHECK(choose(zen4, of_amd / 2, n, 100000).kc == 128);  // a Zen 3
     CHECK(choose(zen5, of_intel, n, 100000).kc == 128);
   });
