@@ -584,13 +584,16 @@ constexpr cache_sizes zen4{.l1 = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
 
 TEST_CASE("on a Zen 4 few rows of C are made in wide tiles beside a B within a quarter of L3, one within twice L2") {
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
-    constexpr std::int64_t size = sizeof(T), k = 256;
-    for (std::int64_t const m : {1, 2, 3, 4}) {
-      CAPTURE(m);
-      std::int64_t const most = (m == 1 ? 2 * zen4.l2 : zen4.l3 / 4) / size / k;
-      CHECK(tandem::cpu::are_in_wide_tiles(zen4, kernel, m, most, k) == (kernel.widest_of(m) > 4));
-      CHECK_FALSE(tandem::cpu::are_in_wide_tiles(zen4, kernel, m, most + 1, k));
-    }
+    constexpr std::int64_t size = sizeof(T);
+    for (std::int64_t const m : {1, 2, 3, 4})
+      for (std::int64_t const k : {9, 256}) {
+        CAPTURE(m);
+        CAPTURE(k);
+        std::int64_t const most = (m == 1 ? 2 * zen4.l2 : zen4.l3 / 4) / size / k;
+        CHECK(tandem::cpu::are_in_wide_tiles(zen4, kernel, m, most, k) == (kernel.widest_of(m) > 4));
+        CHECK_FALSE(tandem::cpu::are_in_wide_tiles(zen4, kernel, m, most + 1, k));
+        CHECK(tandem::cpu::are_in_wide_tiles(zen4, kernel, m, 400, k) == (kernel.widest_of(m) > 4));
+      }
   });
 }
 
