@@ -252,7 +252,8 @@ tiling skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<
   bool const zen5 = is_like_zen5(caches);
   std::int64_t const stretch = are_long ? 32 : meet ? 64 : zen5 ? 512 : 256;  // rows of B
   std::int64_t const ahead = are_long || zen5 ? 256 : 512;                    // bytes
-  t.kc = std::min<std::int64_t>(o.k, streams_rows(o) ? kernel.most_terms : stretch);
+  // Panels of equal length, so that threads that share k have equal shares.
+  t.kc = streams_rows(o) ? std::min<std::int64_t>(o.k, kernel.most_terms) : split(o.k, stretch, 8);
   t.mc = o.m, t.nc = o.n;
   t.b_ahead = streams_rows(o) ? ahead_of_rows(caches, kernel, o) : o.k * o.n * size > caches.l2 / 2 ? ahead / size : 0;
   return t;
@@ -381,11 +382,13 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
   std::int64_t const most_terms = most_sums / (o.m * o.n * static_cast<std::int64_t>(sizeof(T)));
   // What a part reads comes mostly beside the arithmetic: as if a step brought 40 bytes.
   constexpr double of_element = sizeof(T) / 40.0;
-  // Rows of a B that passes as it lies are read in as many pieces as there are threads beside each other. Of those up
-  // to a page long one of a KiB takes as long to begin as to read; longer ones are followed by the hardware.
+  // Rows of a B that passes as it lies are read in as many pieces as there are threads beside each other. If they come
+  // from afar, of those up to a page long one of a KiB takes as long to begin as to read; longer ones are followed by
+  // the hardware.
   constexpr double begins = 1024 / sizeof(T), short_piece = page / sizeof(T);
-  constexpr double of_piece = 0.2;
-  bool const passes = !t.pack_b && !t.b_stays && !t.all_rows && !streams_rows(o);
+  constexpr std::int64_t far = (8 << 20) / sizeof(T);
+  constexpr double of_piece = 0.2, of_boundary = 150;
+  bool const passes = !t.pack_b && !t.b_stays && !t.all_rows && !streams_rows(o) && o.k * o.n > far;
   grid best;
   double best_cost = (steps(o.m, halves / 2, t, 1) + of_element * as_double(o.m + o.n)) * k;
   if (best_cost < 2 * waking(2)) return best;
@@ -406,6 +409,8 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
       part *= 1 + of_piece / (g.terms == 1 ? pieces : as_double(ceil_div(panels, g.terms)));
     }
     double cost = part * terms + of_element * read + waking(g.parts());
+    // Where a row of C goes from thread to thread, the hardware fetches for each what the other has just written.
+    if (g.cols > 1 && !is_shared_by_many(g)) cost += of_boundary * as_double(rows);
     // Sums apart are written once and read once.
     double const sums = reproducible ? as_double(panels) : g.terms;
     if (g.terms > 1) cost += waking(g.parts()) + 4 * as_double(o.m) * halves / 2 * sums / g.parts();

@@ -236,7 +236,7 @@ TEST_CASE("of a B in memory the next rows are asked for while these are read, if
     CHECK(row_of_c(zen5, 4096 / size, 100000) == 0);
     // A skinny C's B comes from L3, too, along its rows.
     auto const skinny = [&](cache_sizes const& caches) {
-      return tandem::cpu::choose_tiling(caches, kernel, product<T>(3, 4000, 4000));
+      return tandem::cpu::choose_tiling(caches, kernel, product<T>(3, 4000, 4096));
     };
     CHECK(skinny(large).b_ahead == 256 / size);  // of long rows, 32 at a time
     CHECK(skinny(small).b_ahead == 512 / size);
@@ -410,7 +410,7 @@ TEST_CASE("beside few rows of A, rows of B of more than 14 KiB are taken 32 at a
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
     auto const terms = [&](std::int64_t l2, std::int64_t n) {
       return tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = l2, .l3 = 256 << 20}, kernel,
-                                        product<T>(kernel.mr, n, 5000))
+                                        product<T>(kernel.mr, n, 5120))
           .kc;
     };
     constexpr std::int64_t elements = (14 << 10) / sizeof(T);
@@ -543,6 +543,37 @@ TEST_CASE("threads share k alone where C's rows are whole, in panels of B that a
   });
 }
 
+constexpr cache_sizes zen4{.l1 = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
+
+TEST_CASE("two threads share rows rather than columns where little is done for a row of C") {
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    auto const grid = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+      auto const o = product<T>(m, n, k);
+      return tandem::cpu::choose_grid(kernel, o, tandem::cpu::choose_tiling(zen4, kernel, o), 2, true);
+    };
+    for (std::int64_t const k : {14, 30}) {
+      CAPTURE(k);
+      CHECK(grid(282, 648, k).rows == 2);
+      CHECK(grid(300, 600, k).rows == 2);
+    }
+    CHECK(grid(40, 20000, 100).cols == 2);
+  });
+}
+
+TEST_CASE("two threads share k in equal panels, the columns where B is near") {
+  auto const* set = tandem::cpu::instruction_sets()[0];
+  auto const tiling = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return tandem::cpu::choose_tiling(zen4, set->f32, product<float>(m, n, k));
+  };
+  auto const grid = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+    return tandem::cpu::choose_grid(set->f32, product<float>(m, n, k), tiling(m, n, k), 2, true);
+  };
+  CHECK(tiling(8, 330, 257).kc == 136);
+  CHECK(tiling(8, 330, 256).kc == 256);
+  CHECK(grid(8, 330, 6300).cols == 2);  // 8 MiB of B
+  CHECK(grid(8, 330, 6400).terms == 2);
+}
+
 TEST_CASE("many threads share k rather than short pieces of the rows of a B that passes as it lies") {
   auto const* set = tandem::cpu::instruction_sets()[0];
   auto const grid = [&](std::int64_t m, std::int64_t n, std::int64_t k, int threads) {
@@ -579,8 +610,6 @@ TEST_CASE("three or four rows of C are made in wide tiles beside a B within half
       CHECK_FALSE(in_wide_tiles(5, 2000, 100));
     });
 }
-
-constexpr cache_sizes zen4{.l1 = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
 
 TEST_CASE("on a Zen 4 few rows of C are made in wide tiles beside a B within a quarter of L3, one within twice L2") {
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
