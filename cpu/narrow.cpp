@@ -171,8 +171,8 @@ bool suits_narrow(microkernel<T> const& kernel, operands<T> const& o) {
   if (quarters <= (stays_in_l2(o) ? 8 : comes_from_far(o) ? 7 : 3) * vector) return true;
   constexpr std::int64_t long_sum = 256;  // beside which turning C is nothing
   std::int64_t const filled = ceil_div(o.n, vector) * vector;
-  bool const leaves_lanes = quarters <= 3 * filled || (o.k >= long_sum && 8 * o.n <= 7 * filled);
-  return leaves_lanes && is_in_panels(kernel, o);
+  bool const is_long = o.k >= long_sum && o.m >= 16 * vector;
+  return (quarters <= 3 * filled || (is_long && 8 * o.n <= 7 * filled)) && is_in_panels(kernel, o);
 }
 
 template <class T>

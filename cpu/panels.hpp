@@ -55,6 +55,7 @@ struct tiling {
   bool pack_a = false;       ///< else A is read where it lies
   bool pack_b = false;       ///< else B is read where it lies, which it must not be if it is transposed
   bool b_stays = false;      ///< B, read where it lies, stays in L2: row of tiles by row of tiles, as if it were packed
+  bool b_is_near = false;    ///< B, read where it lies, comes soon in whatever pieces of its rows
   bool all_rows = false;     ///< a tile has all rows of C, and some columns, or all, of a B that is read where it lies
   bool asks_for_c = false;   ///< tiles ask for C, which lies beyond L2
   std::int64_t c_ahead = 0;  ///< columns from a tile to the one whose C is asked for while it works
@@ -75,9 +76,9 @@ bool are_whole_rows(microkernel<T> const& kernel, std::int64_t m, std::int64_t n
 }
 
 /// Whether C is a few rows of which tiles take many columns at a time, with all their terms, or hundreds: B's rows pass
-/// in parts, but C is passed over once. Of one row or two, whole rows of B a few terms at a time are as fast, unless B
-/// stays in L1 or C would be passed over often; on a Zen 4 they are not. Beyond half of L3, on Intel's processors
-/// beyond L2, only whole rows are streams; on a Zen 4 beyond a quarter of L3, and beside one row of C sooner.
+/// in parts, but C is passed over once. Beyond half of L3 only whole rows are streams; on Intel's processors beyond L2;
+/// on a Zen 4 beyond a quarter of L3, and beside one row of C sooner. On others whole rows of B, a few terms at a time,
+/// are as fast beside one row or two of C, unless B stays in L1 or C would be passed over often.
 template <class T>
 bool are_in_wide_tiles(cache_sizes const& caches, microkernel<T> const& kernel, std::int64_t m, std::int64_t n,
                        std::int64_t k) {
@@ -85,9 +86,10 @@ bool are_in_wide_tiles(cache_sizes const& caches, microkernel<T> const& kernel, 
   if (m > kernel.wide_rows || k <= kernel.most_terms || n <= kernel.widest_of(m) * kernel.lanes) return false;
   if (kernel.widest_of(m) <= 4) return false;
   std::int64_t const bytes = n * k * size;
+  if (has_large_l2(caches)) return bytes <= caches.l2;
   if (is_like_zen4(caches)) return bytes <= (m == 1 ? 2 * caches.l2 : caches.l3 / 4);
   if (m <= few_rows && bytes > caches.l1 && (k < many_terms || bytes < much)) return false;
-  return bytes <= (has_large_l2(caches) ? caches.l2 : caches.l3 / 2);
+  return bytes <= caches.l3 / 2;
 }
 
 /// Whether C is one or two rows so long that whole ones are passed over at a time, each row of B a stream.

@@ -255,6 +255,7 @@ tiling skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<
   // Panels of equal length, so that threads that share k have equal shares.
   t.kc = streams_rows(o) ? std::min<std::int64_t>(o.k, kernel.most_terms) : split(o.k, stretch, 8);
   t.mc = o.m, t.nc = o.n;
+  t.b_is_near = is_like_zen4(caches) && o.k * o.n * size <= caches.l3 / 4;
   t.b_ahead = streams_rows(o) ? ahead_of_rows(caches, kernel, o) : o.k * o.n * size > caches.l2 / 2 ? ahead / size : 0;
   return t;
 }
@@ -319,10 +320,12 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
     // Tiles of one vector's width have no more sums than keep the arithmetic busy as they are.
     if (o.n > kernel.lanes && are_short_rows(caches, kernel, o)) t.rows = std::min<std::int64_t>(t.rows, 8);
     if (are_streams(caches, kernel, o)) {
-      // Stretches of both stay in L1 (on Zen 4, and on Zen 5 in float, in L2: threads that share k have fewer sums to
-      // add) while their tiles pass over them; the next rows are asked for on the way.
+      // Stretches of both stay in L2 (with a small one, and on Zen 5 in double, in L1) while their tiles pass over
+      // them: the longer they are, the fewer sums have threads that share k to add. The next rows are asked for on the
+      // way.
       constexpr std::int64_t rows_ahead = 32;
-      std::int64_t const stretch = is_like_zen4(caches) ? 2048 / size : is_like_zen5(caches) && size == 4 ? 512 : 128;
+      bool const is_short = has_small_l2(caches) || (is_like_zen5(caches) && size == 8);
+      std::int64_t const stretch = is_short ? 128 : 2048 / size;
       t.pack_a = t.pack_b = false, t.b_stays = true;
       t.kc = stretch;
       t.a_ahead = rows_ahead * o.a_col, t.b_ahead = rows_ahead * o.b_row;
@@ -386,9 +389,8 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
   // from afar, of those up to a page long one of a KiB takes as long to begin as to read; longer ones are followed by
   // the hardware.
   constexpr double begins = 1024 / sizeof(T), short_piece = page / sizeof(T);
-  constexpr std::int64_t far = (8 << 20) / sizeof(T);
-  constexpr double of_piece = 0.2, of_boundary = 150;
-  bool const passes = !t.pack_b && !t.b_stays && !t.all_rows && !streams_rows(o) && o.k * o.n > far;
+  constexpr double of_piece = 0.2, of_boundary = 100;
+  bool const passes = !t.pack_b && !t.b_stays && !t.all_rows && !streams_rows(o) && !t.b_is_near;
   grid best;
   double best_cost = (steps(o.m, halves / 2, t, 1) + of_element * as_double(o.m + o.n)) * k;
   if (best_cost < 2 * waking(2)) return best;
@@ -410,7 +412,7 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
     }
     double cost = part * terms + of_element * read + waking(g.parts());
     // Where a row of C goes from thread to thread, the hardware fetches for each what the other has just written.
-    if (g.cols > 1 && !is_shared_by_many(g)) cost += of_boundary * as_double(rows);
+    if (g.cols > 1) cost += of_boundary * as_double(rows);
     // Sums apart are written once and read once.
     double const sums = reproducible ? as_double(panels) : g.terms;
     if (g.terms > 1) cost += waking(g.parts()) + 4 * as_double(o.m) * halves / 2 * sums / g.parts();
