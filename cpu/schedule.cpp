@@ -389,7 +389,7 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
   // from afar, of those up to a page long one of a KiB takes as long to begin as to read; longer ones are followed by
   // the hardware.
   constexpr double begins = 1024 / sizeof(T), short_piece = page / sizeof(T);
-  constexpr double of_piece = 0.2, of_boundary = 100;
+  constexpr double of_piece = 0.2, of_boundary = 150;
   bool const passes = !t.pack_b && !t.b_stays && !t.all_rows && !streams_rows(o) && !t.b_is_near;
   grid best;
   double best_cost = (steps(o.m, halves / 2, t, 1) + of_element * as_double(o.m + o.n)) * k;
