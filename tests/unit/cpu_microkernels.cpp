@@ -113,6 +113,20 @@ std::vector<double> sums_of(std::int64_t rows, std::int64_t cols, std::int64_t k
   return sums;
 }
 
+/// Lays A, transposed or not, and B for a product of a few terms; returns its sums.
+template <class T>
+std::vector<double> sums_of_terms(operand<T>& a, operand<T>& b, std::int64_t rows, std::int64_t cols, std::int64_t k,
+                                  bool trans_a) {
+  b.lay(k, cols, cols + 3);
+  if (trans_a)
+    a.lay(k, rows, rows + 1);
+  else
+    a.lay(rows, k, k + 2);
+  return sums_of(
+      rows, cols, k, [&](auto i, auto p) { return trans_a ? a.at(p, i) : a.at(i, p); },
+      [&](auto p, auto j) { return b.at(p, j); });
+}
+
 }  // namespace
 
 TEST_SUITE_BEGIN("cpu_microkernels");
@@ -202,14 +216,7 @@ TEST_CASE("down C's rows: every number of terms, and every width up to the vecto
         for (std::int64_t const rows : {1, 2, 15, 16, 33})  // from 16 on, a part of a vector is written by masks
           for (bool const trans_a : {false, true}) {
             INFO(rows, " x ", cols, " x ", k, " ", trans_a);
-            b.lay(k, cols, cols + 3);
-            if (trans_a)
-              a.lay(k, rows, rows + 1);
-            else
-              a.lay(rows, k, k + 2);
-            auto const sums = sums_of(
-                rows, cols, k, [&](auto i, auto p) { return trans_a ? a.at(p, i) : a.at(i, p); },
-                [&](auto p, auto j) { return b.at(p, j); });
+            auto const sums = sums_of_terms(a, b, rows, cols, k, trans_a);
             for (std::int64_t const gap : {0, 2})
               for (auto const& s : all_scalars) {
                 INFO("gap ", gap, ", alpha ", s.alpha, ", beta ", s.beta);
@@ -239,14 +246,7 @@ TEST_CASE("along C's rows: every number of terms and of rows, stored in the cach
         for (std::int64_t const cols : {std::int64_t{1}, line - 1, line, 4 * line, 5 * line + 1, most_cols}) {
           bool const trans_a = rows % 2 == 0;
           INFO(rows, " x ", cols, " x ", k, " ", trans_a);
-          b.lay(k, cols, cols + 3);
-          if (trans_a)
-            a.lay(k, rows, rows + 1);
-          else
-            a.lay(rows, k, k + 2);
-          auto const sums = sums_of(
-              rows, cols, k, [&](auto i, auto p) { return trans_a ? a.at(p, i) : a.at(i, p); },
-              [&](auto p, auto j) { return b.at(p, j); });
+          auto const sums = sums_of_terms(a, b, rows, cols, k, trans_a);
           std::int64_t const after = c_row - cols;
           for (bool const streaming : {false, true})
             for (auto const& s : all_scalars) {
