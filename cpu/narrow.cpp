@@ -62,8 +62,9 @@ void sum_in_tiles(microkernel<T> const& kernel, operands<T> const& o, std::int64
   }
 }
 
-/// Whether A comes from so far, in so many rows of its transpose, that streams are worth a pass over the sums for each
-/// few of them: from beyond L3, on Intel's processors, whose L3 is far, from beyond half of L2.
+/// Whether A comes from so far, in so many rows of its transpose, that C's transpose pays beside more columns, even by
+/// streams with a pass over the sums for each few: from beyond L3, on Intel's processors, whose L3 is far, from beyond
+/// half of L2.
 template <class T>
 bool comes_from_far(operands<T> const& o) {
   constexpr std::int64_t many_terms = 400;
