@@ -523,6 +523,7 @@ TEST_CASE("the bits do not depend on the number of threads") {
           variant const v{.trans_a = trans, .trans_b = trans, .alpha = 0.5, .beta = 1.5, .integers = false};
           std::vector<T> one, many;
           CHECK(errors<T>(row, s, v, 1, &one) == 0);
+          if (one.empty()) continue;  // refused
           for (int threads : {2, 3, 4}) {
             CAPTURE(threads);
             errors<T>(row, s, v, threads, &many, false);
