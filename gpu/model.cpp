@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 namespace tandem::gpu {
 namespace {
@@ -87,14 +88,28 @@ bool is_valid(row_model const& m) {
          m.blocks == std::floor(m.blocks);
 }
 
-row_work work_of(gemm_row const& row, problem const& p) {
+problem turned(problem p) {
+  std::swap(p.m, p.n);
+  std::swap(p.a, p.b), std::swap(p.lda, p.ldb);
+  std::swap(p.trans_a, p.trans_b);
+  p.trans_a = !p.trans_a, p.trans_b = !p.trans_b;
+  return p;
+}
+
+row_work work_of(gemm_row const& row, problem const& whole) {
   auto const& t = row.tiling;
-  auto const inside = row.inside != nullptr ? row.inside(p) : c_extent{p.m, p.n};
+  auto p = whole;
+  auto inside = row.inside != nullptr ? row.inside(p) : c_extent{p.m, p.n};
   auto tiled = p;
   tiled.m = inside.m, tiled.n = inside.n;
   auto const cut = row.cut_k != nullptr ? row.cut_k(tiled) : k_cut{};
+  auto const paths = row.paths != nullptr ? row.paths(tiled) : operand_paths{};
+  if (cut.on_its_side) {  // as the kernel sees it
+    p = turned(p), tiled = turned(tiled);
+    inside = {tiled.m, tiled.n};
+  }
   auto const size = static_cast<std::int64_t>(size_of(p.dtype));
-  std::int64_t const bm = cut.on_its_side ? t.bn : t.bm, bn = cut.on_its_side ? t.bm : t.bn;
+  std::int64_t const bm = t.bm, bn = t.bn;
 
   row_work w;
   w.size = static_cast<double>(size);
@@ -132,7 +147,6 @@ row_work work_of(gemm_row const& row, problem const& p) {
     w.slices = slices;
   }
 
-  auto const paths = row.paths != nullptr ? row.paths(tiled) : operand_paths{};
   auto const begins_at = [&](std::uintptr_t multiple, bool b) {
     return b ? begin_at(multiple, p.b, p.trans_b ? p.n : p.k, p.ldb, size)
              : begin_at(multiple, p.a, p.trans_a ? p.k : p.m, p.lda, size);
@@ -148,7 +162,7 @@ row_work work_of(gemm_row const& row, problem const& p) {
     return extent % tile != 0 && (extent > tile || cut.blocks != 0);
   };
   w.overhang = (!copied.a && hangs_over(inside.m, bm)) || (!copied.b && hangs_over(inside.n, bn));
-  w.unaligned_c = !begin_at(16, p.c, p.m, p.ldc, size);
+  w.unaligned_c = !begin_at(16, p.c, whole.m, p.ldc, size);
   w.copied = w.size * ((copied.a ? tiled_m * w.k : 0) + (copied.b ? w.k * tiled_n : 0));
   w.strips = {row_work::strip{w.n - tiled_n, w.m, inside.columns_beside},
               row_work::strip{w.m - tiled_m, tiled_n, inside.rows_beside}};

@@ -70,7 +70,7 @@ struct row_work {
   /// of k and tiles, parts counting as tiles; and the bytes of all parts.
   double blocks = 0, chunks = 0, stretches = 0, parts = 0;
   double copied = 0;                  ///< bytes of operands that are copied first
-  int form_a = 0, form_b = 0;         ///< places in the estimator's factors
+  int form_a = 0, form_b = 0;         ///< places in the estimator's factors, of what the kernel takes for A and B
   double filled_a = 1, filled_b = 1;  ///< of the tiles' rows, and of their columns, how many are C's
   bool both_along_k = false, overhang = false, unaligned_c = false;
   struct strip {

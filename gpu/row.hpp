@@ -22,19 +22,23 @@ struct k_cut {
   /// edges of C go to other kernels; nullptr where neither is so.
   char const* unit = nullptr;
   std::int64_t length = 0;   ///< its steps of k; 0: parts of several tiles, each up to all of k
-  bool on_its_side = false;  ///< the tiles are bn x bm of C
+  bool on_its_side = false;  ///< the kernel multiplies turned(problem), and its tiles are bn x bm of C
   /// Of blocks that stay on their multiprocessor and run through tiles: how many there are, and how many of the tiles
   /// are dealt out to them in shares of so many chunks of k; with a `length`, each share is a slice of one tile. 0: a
   /// block computes one tile, or its slice of it.
   std::int64_t blocks = 0, shared_tiles = 0, share = 0;
 };
 
+/// The same product with C on its side, C^T = op(B)^T op(A)^T, but for C's pointer and leading dimension, which are as
+/// they were.
+problem turned(problem p);
+
 /// Which operands a row copies to another place before it multiplies.
 struct operand_copies {
   bool a = false, b = false;
 };
 
-/// How operands come to where they are multiplied.
+/// How operands come to where they are multiplied: those that the kernel sees, which with C on its side are B and A.
 struct operand_paths {
   operand_copies copied = {};
   bool single_a = false, single_b = false;  ///< element by element

@@ -108,7 +108,8 @@ class chunk_source {
 
   template <int width>
   __device__ __forceinline__ void copy(T* chunk, int left) {
-    static_assert(Tiling::threads % (line / width) == 0, "every thread copies the same column of lines");
+    // Every thread copies the same column of lines; those that are left over copy nothing.
+    if (Tiling::threads % (line / width) != 0 && across_ >= step<width>) return;
     int const inside = (along_k ? left : extent_) - along_, end = along_k ? extent_ : left;
     T const* from = from_;
 #pragma unroll 4
@@ -151,9 +152,11 @@ struct block_place {
   }
 };
 
-/// What fits a thread tile's edge and a 16-byte access.
+/// The widest access that makes up a thread tile's edge.
 template <class Tiling, int t, bool along_k>
-inline constexpr int fragment_width = along_k ? 1 : (t < Tiling::vector ? t : Tiling::vector);
+inline constexpr int fragment_width = along_k || t % 2 != 0     ? 1
+                                      : t % Tiling::vector == 0 ? Tiling::vector
+                                                                : 2;
 
 /// acc += the products of the group's steps of k of a chunk. Of an operand along k a thread's elements of a step lie in
 /// one bank of the registers, so each step's multiply-adds go in turns, which leaves one of their operands where it

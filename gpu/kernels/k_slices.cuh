@@ -113,16 +113,10 @@ void launch_sliced(problem const& p, bool on_its_side, CUstream_st* stream,
                    void (*tn)(sliced_product<typename Tiling::element>),
                    void (*tt)(sliced_product<typename Tiling::element>)) {
   using T = typename Tiling::element;
-  auto const whole = operands_of<T>(p);
-  bool trans_a = p.trans_a, trans_b = p.trans_b;
-  sliced_product<T> s{whole, on_its_side, false, false, 0, nullptr};
-  if (on_its_side) {  // C^T = op(B)^T op(A)^T
-    s.g.m = whole.n, s.g.n = whole.m;
-    s.g.a = whole.b, s.g.lda = whole.ldb, s.g.b = whole.a, s.g.ldb = whole.lda;
-    trans_a = !p.trans_b, trans_b = !p.trans_a;
-  }
-  s.wide_a = is_wide(s.g.a, s.g.lda, trans_a ? s.g.k : s.g.m);
-  s.wide_b = is_wide(s.g.b, s.g.ldb, trans_b ? s.g.n : s.g.k);
+  auto const seen = on_its_side ? gpu::turned(p) : p;
+  sliced_product<T> s{operands_of<T>(seen), on_its_side, false, false, 0, nullptr};
+  s.wide_a = is_wide(s.g.a, s.g.lda, seen.trans_a ? s.g.k : s.g.m);
+  s.wide_b = is_wide(s.g.b, s.g.ldb, seen.trans_b ? s.g.n : s.g.k);
   s.slice = slice_length<Tiling>(s.g.m, s.g.n, s.g.k);
   std::int64_t const slices = (s.g.k + s.slice - 1) / s.slice;
 
@@ -130,9 +124,9 @@ void launch_sliced(problem const& p, bool on_its_side, CUstream_st* stream,
   s.partials = partials.data();
   auto grid = tile_grid(s.g.m, s.g.n, Tiling::bm, Tiling::bn);
   grid.z = static_cast<unsigned>(slices);
-  launch_after(by_transposes(trans_a, trans_b, nn, nt, tn, tt), grid, dim3(Tiling::threads),
-               Tiling::shared_bytes(trans_a, trans_b), stream, s);
-  if (slices > 1) launch_sum_slices<T>(whole, partials.data(), slices, stream);
+  launch_after(by_transposes(seen.trans_a, seen.trans_b, nn, nt, tn, tt), grid, dim3(Tiling::threads),
+               Tiling::shared_bytes(seen.trans_a, seen.trans_b), stream, s);
+  if (slices > 1) launch_sum_slices<T>(operands_of<T>(p), partials.data(), slices, stream);
 }
 
 }  // namespace TANDEM_KERNEL_NAMESPACE

@@ -73,7 +73,8 @@ inline constexpr bool are_vectors = tm % vector_width<T> == 0 && tn % vector_wid
 /// as many chunks ahead as there are stages. `in_pairs`: loop_body::pair for all operands, where that was measured to
 /// be faster, as was `pace`.
 template <class T, int warps_m, int warps_n, int bk, int tm_, int tn_, int stages, int blocks, int groups = 1,
-          bool by_registers = sizeof(T) == 4, bool in_pairs = false, copy_pace pace_ = copy_pace::at_once>
+          bool by_registers = sizeof(T) == 4, bool in_pairs = false, copy_pace pace_ = copy_pace::at_once,
+          bool lies_down_ = false>
 struct persistent_tiling : persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn_, bk, stages, blocks, groups,
                                             (groups > 1 || !are_vectors<T, tm_, tn_>)> {
   using block = persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn_, bk, stages, blocks, groups,
@@ -97,6 +98,8 @@ struct persistent_tiling : persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn
     return tm * tn < 128 || groups >= 4 || elements_of_b_across_k ? pace_ : copy_pace::at_once;
   }
   static constexpr bool vectors_along_k = by_registers, all_by_vectors = false, ends_between_vectors = false;
+  static constexpr bool lies_down = lies_down_;
+  static_assert(!lies_down || block::sums_meet, "C's columns are written from shared memory");
   static constexpr loop_body body(bool by_registers_now) {
     if (in_pairs) return loop_body::pair;
     return by_registers_now ? loop_body::pair_and_last : loop_body::chunk;
@@ -160,10 +163,10 @@ struct persistent_tiling : persistent_block<T, warps_m, warps_n, 4 * tm_, 8 * tn
 
   __device__ __forceinline__ static void write(gemm_operands<T> const& g, std::int64_t i0, std::int64_t j0,
                                                place_in_tile const& place, T const (&acc)[tm][tn], T* smem,
-                                               bool vectors) {
+                                               c_place of_c) {
     if constexpr (block::sums_meet)
-      add_groups<persistent_tiling>(g, i0, j0, place, acc, smem, vectors);
-    else if (vectors)
+      add_groups<persistent_tiling>(g, i0, j0, place, acc, smem, of_c);
+    else if (of_c.vectors)
       write_vectors(g, i0, j0, place, acc);
     else
       write_along_rows<width>(g, i0, j0, place, acc, smem);

@@ -22,6 +22,11 @@ operand_place place_of_b(problem const& p) {
   return {p.trans_b, begins_with_vectors<T>(p.b, p.ldb), consists_of_vectors<T>(p.b, p.ldb, p.trans_b ? p.k : p.n)};
 }
 
+/// How C lies: whether its rows consist of vectors; and whether it is on its side, the transpose of a row-major matrix.
+struct c_place {
+  bool vectors, on_its_side;
+};
+
 /// When a thread starts its copies of a chunk: all at the beginning, or, of single elements, a share each with the
 /// first steps of k, or with every second one. Loads from shared memory wait for the copies that stand before them; but
 /// more than one start costs registers.
@@ -44,6 +49,7 @@ enum class copy_pace { at_once, with_first_steps, with_every_second };
 ///   those of B across k or not;
 /// - starts_ahead: the copies of the next tile's first chunks start before this one is written, which then leaves all
 ///   stages but the last alone;
+/// - lies_down: C lies on its side where that makes it one row of tiles, shorter than C is high;
 /// - least_code, as gemm_row has it.
 template <class T, int warps_m, int warps_n, int wm_, int wn_, int bk_, int stages_, int blocks_, int groups_,
           bool sums_meet_>
@@ -56,7 +62,7 @@ struct persistent_block {
   static constexpr bool sums_meet = sums_meet_;
   static constexpr int tile_rows = 8;   // of tiles that are computed at about the same time
   static constexpr int least_code = 0;  // runs anywhere
-  static constexpr bool starts_ahead = false;
+  static constexpr bool starts_ahead = false, lies_down = false;
   static constexpr copy_pace pace(bool) { return copy_pace::at_once; }
 
   // The sums lie where the chunks were, a row of C a line.
@@ -210,12 +216,12 @@ __device__ __forceinline__ void add_chunks(T (&acc)[tiling::tm][tiling::tn], T* 
   }
 }
 
-/// Adds up the groups' sums in shared memory, in the groups' order, and writes the tile of C at (i0, j0) along its
-/// rows, by vectors where C consists of them.
+/// Adds up the groups' sums in shared memory, in the groups' order, and writes the tile of C at (i0, j0) along C's
+/// lines, by vectors where it consists of them.
 template <class tiling, class Place, class T>
 __device__ __forceinline__ void add_groups(gemm_operands<T> const& g, std::int64_t i0, std::int64_t j0,
                                            Place const& place, T const (&acc)[tiling::tm][tiling::tn], T* smem,
-                                           bool vectors) {
+                                           c_place of_c) {
   constexpr int width = vector_width<T>, pitch = tiling::pitch_c;
   int const thread = static_cast<int>(threadIdx.x);
   T* const of_group = smem + thread / tiling::group_threads * (tiling::bm * pitch);  // (bm, bn), padded
@@ -240,26 +246,28 @@ __device__ __forceinline__ void add_groups(gemm_operands<T> const& g, std::int64
       for (int x = 0; x < count; ++x) sums[x] += more[x];
     }
   };
-  auto const write = [&]<int count>() {
+  auto const write = [&]<int count, bool down>() {
     constexpr int cols = tiling::bn / count;
 #pragma unroll 4
     for (int at = thread; at < tiling::bm * cols; at += tiling::threads) {
-      int const i = at / cols, j = at % cols * count;
-      std::int64_t const row = i0 + i;
-      if (row >= g.m || j0 + j >= g.n) continue;
+      int const i = down ? at % tiling::bm : at / cols, j = down ? at / tiling::bm : at % cols * count;
+      std::int64_t const row = i0 + i, col = j0 + j;
+      if (row >= g.m || col >= g.n) continue;
       T sums[count];
       sum(sums, i, j);
-      T* const c = g.c + row * g.ldc + j0 + j;
+      T* const c = g.c + (down ? col * g.ldc + row : row * g.ldc + col);
       if constexpr (count == 1)
         write_result(*c, g.alpha, sums[0], g.beta);
       else
         write_vector(c, sums, g.alpha, g.beta);
     }
   };
-  if (vectors)
-    write.template operator()<width>();
+  if (of_c.vectors)
+    write.template operator()<width, false>();
+  else if (tiling::lies_down && of_c.on_its_side)
+    write.template operator()<1, tiling::lies_down>();
   else  // neighbours by neighbouring threads
-    write.template operator()<1>();
+    write.template operator()<1, false>();
 }
 
 template <class T>
@@ -268,7 +276,7 @@ struct persistent_product {
   std::int64_t extent_a, extent_b;  ///< of the operands as they lie there, copies with zeros beyond the matrix
   shares shared;
   T* parts;
-  bool vectors_of_c;
+  c_place of_c;
 };
 
 /// `across`, `along`: what lies across or along k comes by vectors.
@@ -344,8 +352,19 @@ __global__ void __launch_bounds__(tiling::threads, tiling::blocks)
       to.m = bm, to.n = to.ldc = bn, to.alpha = 1, to.beta = 0;
       to.c = product.parts + find_part(s, blockIdx.x, done) * bm * bn;
     }
-    tiling::write(to, i0, j0, place, acc, smem_a, product.vectors_of_c || is_part);
+    auto const& of_c = product.of_c;
+    tiling::write(to, i0, j0, place, acc, smem_a, {of_c.vectors || is_part, of_c.on_its_side && !is_part});
   }
+}
+
+/// What the kernel multiplies: the problem, or that with C on its side.
+template <class tiling>
+bool lies_on_its_side(problem const& p) {
+  return tiling::lies_down && p.n < p.m && p.n <= tiling::bm;
+}
+template <class tiling>
+problem seen_by(problem const& p) {
+  return lies_on_its_side<tiling>(p) ? gpu::turned(p) : p;
 }
 
 template <class tiling>
@@ -378,12 +397,13 @@ shares deal_tiles(problem const& p) {
 
 template <class tiling>
 gpu::k_cut cut_persistent(problem const& p) {
-  auto const s = deal_tiles<tiling>(p);
+  auto const s = deal_tiles<tiling>(seen_by<tiling>(p));
   bool const in_slices = s.slices > 0;
   return {.unit = s.shared_tiles == 0 ? nullptr
                   : in_slices         ? "slice"
                                       : "share",
           .length = in_slices ? s.share * tiling::bk : 0,
+          .on_its_side = lies_on_its_side<tiling>(p),
           .blocks = s.blocks,
           .shared_tiles = s.shared_tiles,
           .share = s.share};
@@ -404,8 +424,10 @@ operand_forms forms_of(problem const& p, gpu::operand_copies copied) {
           (!a_along_k || vectors_a) && (!b_along_k || vectors_b)};
 }
 
+/// Of the operands that the kernel sees.
 template <class tiling>
-gpu::operand_paths paths_of(problem const& p) {
+gpu::operand_paths paths_of(problem const& whole) {
+  auto const p = seen_by<tiling>(whole);
   auto const copied = tiling::copies(p);
   auto const forms = forms_of<tiling>(p, copied);
   bool const all = forms.across && forms.along;
@@ -417,14 +439,16 @@ gpu::operand_paths paths_of(problem const& p) {
 
 /// `beside` launches kernels that need not wait for this one.
 template <class tiling>
-void launch_persistent(problem const& p, CUstream_st* stream, auto const& beside) {
+void launch_persistent(problem const& whole, CUstream_st* stream, auto const& beside) {
   using T = typename tiling::element;
   constexpr int bm = tiling::bm, bn = tiling::bn;
+  bool const on_its_side = lies_on_its_side<tiling>(whole);
+  auto const p = seen_by<tiling>(whole);
   persistent_product<T> s{};
   s.g = operands_of<T>(p);
   s.extent_a = p.m, s.extent_b = p.n;
   s.shared = deal_tiles<tiling>(p);
-  s.vectors_of_c = consists_of_vectors<T>(p.c, p.ldc, p.n);
+  s.of_c = {!on_its_side && consists_of_vectors<T>(p.c, p.ldc, p.n), on_its_side};
   auto const copies = tiling::copies(p);
   auto const forms = forms_of<tiling>(p, copies);
   if (copies.a) s.extent_a = tiles(p.m, bm) * bm;
@@ -459,7 +483,7 @@ void launch_persistent(problem const& p, CUstream_st* stream, auto const& beside
   };
   with_constants(start, !forms.a_along_k, forms.b_along_k, forms.across, forms.along);
   beside();
-  launch_add_parts<T, bm, bn, tiling::tile_rows>(s.g, s.shared, s.parts, stream);
+  launch_add_parts<T, bm, bn, tiling::tile_rows>(s.g, s.shared, s.parts, on_its_side, stream);
 }
 
 template <class tiling>

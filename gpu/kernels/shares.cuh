@@ -140,9 +140,10 @@ __device__ __forceinline__ std::int64_t find_part(shares const& s, std::int64_t 
 inline constexpr int add_threads = 128;  // few, so that blocks have room beside those whose parts they wait for
 
 /// Adds up the tiles of which several blocks have parts: x along the tile's vectors, y the tiles. `lanes` threads share
-/// a vector's parts, each with every lanes-th.
+/// a vector's parts, each with every lanes-th. `on_its_side`: g.c is the transpose of a row-major matrix.
 template <class T, int bm, int bn, int group, int lanes>
-__global__ void __launch_bounds__(add_threads) add_parts(gemm_operands<T> g, shares s, T const* parts) {
+__global__ void __launch_bounds__(add_threads)
+    add_parts(gemm_operands<T> g, shares s, T const* parts, bool on_its_side) {
   constexpr int width = vector_width<T>, across = add_threads / lanes, size = bm * bn;
   __shared__ T sums[lanes][across][width];
   int const x = static_cast<int>(threadIdx.x), lane = static_cast<int>(threadIdx.y);
@@ -176,20 +177,24 @@ __global__ void __launch_bounds__(add_threads) add_parts(gemm_operands<T> g, sha
   }
 #pragma unroll
   for (int e = 0; e < width; ++e)
-    if (at < size && row < g.m && col + e < g.n) write_result(g.c[row * g.ldc + col + e], g.alpha, sum[e], g.beta);
+    if (at < size && row < g.m && col + e < g.n) {
+      std::int64_t const in_c = on_its_side ? (col + e) * g.ldc + row : row * g.ldc + col + e;
+      write_result(g.c[in_c], g.alpha, sum[e], g.beta);
+    }
 }
 
 /// Enqueues the kernel that adds up the tiles of which several blocks have parts, if there are any. A tile with a deep
 /// k can have a hundred: these are added by several threads, so that a small C keeps many multiprocessors at it.
 template <class T, int bm, int bn, int group>
-void launch_add_parts(gemm_operands<T> const& g, shares const& s, T const* parts, CUstream_st* stream) {
+void launch_add_parts(gemm_operands<T> const& g, shares const& s, T const* parts, bool on_its_side,
+                      CUstream_st* stream) {
   if (s.shared_tiles == 0) return;
   auto const start = [&]<int lanes>() {
     constexpr int across = add_threads / lanes;
     launch_after(
         add_parts<T, bm, bn, group, lanes>,
         dim3(static_cast<unsigned>(tiles(bm * bn, across * vector_width<T>)), static_cast<unsigned>(s.shared_tiles)),
-        dim3(across, lanes), 0, stream, g, s, parts);
+        dim3(across, lanes), 0, stream, g, s, parts, on_its_side);
   };
   bool const few = s.chunks <= 48 * s.share;
   few ? start.template operator()<1>() : start.template operator()<32>();

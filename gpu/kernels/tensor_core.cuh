@@ -114,10 +114,10 @@ struct tensor_tiling : persistent_block<T, warps_m, warps_n, wm, wn, bk, stages,
   }
 
   __device__ __forceinline__ static void write(gemm_operands<T> const& g, std::int64_t i0, std::int64_t j0,
-                                               lane_place const& place, T const (&acc)[tm][tn], T* smem, bool vectors) {
+                                               lane_place const& place, T const (&acc)[tm][tn], T* smem, c_place of_c) {
     if constexpr (groups > 1) {
-      add_groups<tensor_tiling>(g, i0, j0, place, acc, smem, vectors);
-    } else if (vectors) {
+      add_groups<tensor_tiling>(g, i0, j0, place, acc, smem, of_c);
+    } else if (of_c.vectors) {
       write_vectors(g, i0, j0, place, acc);
     } else {
       __syncthreads();  // others may still read the last stage's chunk

@@ -256,6 +256,21 @@ inline std::vector<shape> copied_shapes(tandem::kernel const& row) {
           {1000, 1536, 1000, false, false, 2, -0.5, 0}};
 }
 
+/// Where C lies on its side in a row of persistent that does so: all of a tile's short edge and less of it, with one
+/// tile, several, and tiles of which a few or many blocks have parts.
+inline std::vector<shape> lying_shapes(tandem::kernel const& row) {
+  tandem::problem tall;
+  tall.m = 1000, tall.n = 1, tall.k = 1;
+  auto const block = row.plan({}).levels.front();
+  if (row.technique() != "persistent" || row.plan(tall).levels.front().m != block.n || block.m == block.n) return {};
+  std::int64_t const high = block.n, wide = block.m, bk = block.k;
+  return {
+      {2 * high + 3, wide, 2 * bk + 1, false, false, 1, 0, 0}, {high + 1, wide - 1, bk + 5, true, true, -0.75, 1, 1},
+      {high + 4, wide - 4, 2 * bk + 4, false, true, 1, 0, 4},  {high + 4, wide - 4, 2 * bk + 4, true, false, 1, 0, 4},
+      {3 * high + 1, wide, 1203, true, false, -0.75, 1, 2},    {5 * high - 2, wide - 3, 2001, false, true, 2, -0.5, 0},
+      {high - 2, wide - 2, 3201, false, false, -0.75, 1, 3}};
+}
+
 /// Where a peeled row leaves rows, columns or both to kernels for strips: its tiles fill whole rounds, and one more
 /// would take longer than the strips. In float strips of up to four lines are computed beside them. In double also
 /// beside tiles whose steps several blocks share.

@@ -107,13 +107,14 @@ TEST_CASE("k is cut into slices of whole chunks where C has few tiles, and nowhe
     CHECK(row.plan(p).levels.front().name == "block");
     ++cut;
   }
-  CHECK(cut == 9);
+  CHECK(cut == 10);
 }
 
 TEST_CASE("shares of the chunks begin and end anywhere in tiles") { CHECK(check_rows_on(wide_shapes) == 4); }
 TEST_CASE("a tile of which many blocks have parts is right") { CHECK(check_rows_on(deep_shapes) >= 2); }
 TEST_CASE("tiles cut into the same slices of k are right") { CHECK(check_rows_on(sliced_shapes, "slice") == 16); }
 TEST_CASE("tiles shared chunk by chunk are right") { CHECK(check_rows_on(shared_shapes, "share") == 2); }
+TEST_CASE("tiles that lie on their side are right") { CHECK(check_rows_on(lying_shapes) == 5 * 7); }
 
 TEST_CASE("a block that stays writes each of its tiles beside the next one's first chunks") {
   auto const& table = tandem::simt::plain_rows();
@@ -256,6 +257,18 @@ TEST_CASE("where n is the smaller, the tiles of skinny lie on their side") {
   std::swap(p.m, p.n);
   CHECK(row.plan(p).levels.front().m == 128);
   CHECK(row.plan(p).levels.front().n == 16);
+}
+
+TEST_CASE("where C is one row of thin tiles on its side, those of persistent lie so") {
+  auto const& row = find("simt.persistent.f32.24x64x64");
+  tandem::problem p;
+  p.m = 300, p.n = 24, p.k = 10;
+  CHECK(row.plan(p).levels.front().m == 64);
+  CHECK(row.plan(p).levels.front().n == 24);
+  p.n = 25;
+  CHECK(row.plan(p).levels.front().m == 24);
+  p.m = 24, p.n = 24;
+  CHECK(row.plan(p).levels.front().m == 24);
 }
 
 TEST_CASE("more tiles in y than a grid takes") {

@@ -237,6 +237,21 @@ TEST_CASE("factors follow how an operand reaches shared memory, not its address 
   CHECK(ratio(4090, 4096) == doctest::Approx(1.25).epsilon(0.02));
 }
 
+TEST_CASE("where C is on its side, A and B are what the kernel takes for them") {
+  for (char const* const name : {"skinny.f32.16x128x64", "persistent.f32.24x64x64"}) {
+    auto const& row = row_named(name);
+    auto const wide = plain(16, 5001, 640, dtype::f32);
+    auto const as_it_is = gpu::work_of(row, wide), on_its_side = gpu::work_of(row, gpu::turned(wide));
+    CHECK(as_it_is.form_a != as_it_is.form_b);
+    CHECK(on_its_side.form_a == as_it_is.form_a);
+    CHECK(on_its_side.form_b == as_it_is.form_b);
+    CHECK(on_its_side.filled_a == as_it_is.filled_a);
+    CHECK(on_its_side.tiles == as_it_is.tiles);
+    CHECK(on_its_side.chunks == as_it_is.chunks);
+    CHECK(on_its_side.slices == as_it_is.slices);
+  }
+}
+
 TEST_CASE("what is read element by element costs its factor, in the orientation that it is for") {
   auto const& row = row_named("smem_tile.f32.32x32x32");
   gpu::row_model model;
