@@ -96,9 +96,9 @@ problem turned(problem p) {
   return p;
 }
 
-row_work work_of(gemm_row const& row, problem const& whole) {
+row_work work_of(gemm_row const& row, problem const& given) {
   auto const& t = row.tiling;
-  auto p = whole;
+  auto p = given;
   auto inside = row.inside != nullptr ? row.inside(p) : c_extent{p.m, p.n};
   auto tiled = p;
   tiled.m = inside.m, tiled.n = inside.n;
@@ -162,7 +162,7 @@ row_work work_of(gemm_row const& row, problem const& whole) {
     return extent % tile != 0 && (extent > tile || cut.blocks != 0);
   };
   w.overhang = (!copied.a && hangs_over(inside.m, bm)) || (!copied.b && hangs_over(inside.n, bn));
-  w.unaligned_c = !begin_at(16, p.c, whole.m, p.ldc, size);
+  w.unaligned_c = !begin_at(16, p.c, given.m, p.ldc, size);
   w.copied = w.size * ((copied.a ? tiled_m * w.k : 0) + (copied.b ? w.k * tiled_n : 0));
   w.strips = {row_work::strip{w.n - tiled_n, w.m, inside.columns_beside},
               row_work::strip{w.m - tiled_m, tiled_n, inside.rows_beside}};
