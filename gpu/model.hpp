@@ -60,7 +60,7 @@ bool is_valid(row_model const& m);
 /// What a row does with a problem, whatever its numbers: all that the estimate asks of the kernel's own functions.
 struct row_work {
   double size = 0;               ///< bytes of an element
-  double m = 0, n = 0, k = 0;    ///< of the problem
+  double m = 0, n = 0, k = 0;    ///< of the problem, with C on its side where the kernel has it so
   double tiles = 0, slices = 1;  ///< of C, without its strips, and of k
   double tiles_down = 1;         ///< below each other, that a block computes in place of each of `tiles`
   double tile_share = 1;         ///< of a tile that its block computes

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -256,19 +257,41 @@ inline std::vector<shape> copied_shapes(tandem::kernel const& row) {
           {1000, 1536, 1000, false, false, 2, -0.5, 0}};
 }
 
-/// Where C lies on its side in a row of persistent that does so: all of a tile's short edge and less of it, with one
-/// tile, several, and tiles of which a few or many blocks have parts.
-inline std::vector<shape> lying_shapes(tandem::kernel const& row) {
+/// The tile of a row of persistent that lies on its side where C is tall; nothing of others.
+inline std::optional<tandem::tile_level> lying_tile(tandem::kernel const& row) {
   tandem::problem tall;
   tall.m = 1000, tall.n = 1, tall.k = 1;
   auto const block = row.plan({}).levels.front();
   if (row.technique() != "persistent" || row.plan(tall).levels.front().m != block.n || block.m == block.n) return {};
-  std::int64_t const high = block.n, wide = block.m, bk = block.k;
-  return {
-      {2 * high + 3, wide, 2 * bk + 1, false, false, 1, 0, 0}, {high + 1, wide - 1, bk + 5, true, true, -0.75, 1, 1},
-      {high + 4, wide - 4, 2 * bk + 4, false, true, 1, 0, 4},  {high + 4, wide - 4, 2 * bk + 4, true, false, 1, 0, 4},
-      {3 * high + 1, wide, 1203, true, false, -0.75, 1, 2},    {5 * high - 2, wide - 3, 2001, false, true, 2, -0.5, 0},
-      {high - 2, wide - 2, 3201, false, false, -0.75, 1, 3}};
+  return block;
+}
+
+/// Where C lies on its side: all of a tile's short edge and less of it, with one tile and with several.
+inline std::vector<shape> lying_shapes(tandem::kernel const& row) {
+  auto const block = lying_tile(row);
+  if (!block) return {};
+  std::int64_t const high = block->n, wide = block->m, bk = block->k;
+  return {{2 * high + 3, wide, bk + 1, false, false, 1, 0, 0},
+          {high + 1, wide - 1, bk + 5, true, true, -0.75, 1, 1},
+          {high + 4, wide - 4, bk + 4, false, true, 1, 0, 4},
+          {high + 4, wide - 4, bk + 4, true, false, 1, 0, 4}};
+}
+
+/// The same with tiles cut into slices, the last into so many that several threads add them up.
+inline std::vector<shape> lying_sliced_shapes(tandem::kernel const& row) {
+  auto const block = lying_tile(row);
+  if (!block) return {};
+  std::int64_t const high = block->n, wide = block->m;
+  return {{3 * high + 1, wide, 1203, true, false, -0.75, 1, 2},
+          {5 * high - 2, wide - 3, 2001, false, true, 2, -0.5, 0},
+          {high - 2, wide - 2, 3201, false, false, -0.75, 1, 3}};
+}
+
+/// The same with tiles shared chunk by chunk: two slices each would be two more than there are blocks. Of the smallest.
+inline std::vector<shape> lying_shared_shapes(tandem::kernel const& row) {
+  auto const block = lying_tile(row);
+  if (!block || block->m > 24) return {};
+  return {{67 * block->n - 5, block->m - 1, 2001, true, false, -0.75, 1, 1}};
 }
 
 /// Where a peeled row leaves rows, columns or both to kernels for strips: its tiles fill whole rounds, and one more

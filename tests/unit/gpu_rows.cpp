@@ -117,7 +117,8 @@ TEST_CASE("every GPU row gives its twin's bits") {
   for (auto const& row : gpu::descriptor().kernels) {
     if (!row.run) continue;
     for (auto const& shapes : {odd_shapes(row), wide_shapes(row), deep_shapes(row), shared_shapes(row),
-                               sliced_shapes(row), copied_shapes(row), peeled_shapes(row), lying_shapes(row)})
+                               sliced_shapes(row), copied_shapes(row), peeled_shapes(row), lying_shapes(row),
+                               lying_sliced_shapes(row), lying_shared_shapes(row)})
       for (auto const& s : shapes)
         row.dtype == tandem::dtype::f32 ? compare_with_twin<float>(row, s) : compare_with_twin<double>(row, s);
   }

@@ -238,18 +238,25 @@ TEST_CASE("factors follow how an operand reaches shared memory, not its address 
 }
 
 TEST_CASE("where C is on its side, A and B are what the kernel takes for them") {
-  for (char const* const name : {"skinny.f32.16x128x64", "persistent.f32.24x64x64"}) {
-    auto const& row = row_named(name);
-    auto const wide = plain(16, 5001, 640, dtype::f32);
-    auto const as_it_is = gpu::work_of(row, wide), on_its_side = gpu::work_of(row, gpu::turned(wide));
-    CHECK(as_it_is.form_a != as_it_is.form_b);
-    CHECK(on_its_side.form_a == as_it_is.form_a);
-    CHECK(on_its_side.form_b == as_it_is.form_b);
-    CHECK(on_its_side.filled_a == as_it_is.filled_a);
-    CHECK(on_its_side.tiles == as_it_is.tiles);
-    CHECK(on_its_side.chunks == as_it_is.chunks);
-    CHECK(on_its_side.slices == as_it_is.slices);
-  }
+  for (char const* const name : {"skinny.f32.16x128x64", "persistent.f32.24x64x64"})
+    for (std::int64_t const rows : {1, 16}) {
+      auto const& row = row_named(name);
+      auto const wide = plain(rows, 5001, 640, dtype::f32);
+      auto const as_it_is = gpu::work_of(row, wide), on_its_side = gpu::work_of(row, gpu::turned(wide));
+      CHECK(as_it_is.form_a != as_it_is.form_b);
+      CHECK(on_its_side.form_a == as_it_is.form_a);
+      CHECK(on_its_side.form_b == as_it_is.form_b);
+      CHECK(on_its_side.filled_a == as_it_is.filled_a);
+      CHECK(on_its_side.filled_b == as_it_is.filled_b);
+      CHECK(on_its_side.tiles == as_it_is.tiles);
+      CHECK(on_its_side.chunks == as_it_is.chunks);
+      CHECK(on_its_side.stretches == as_it_is.stretches);
+      CHECK(on_its_side.slices == as_it_is.slices);
+      CHECK(on_its_side.parts == as_it_is.parts);
+      CHECK(on_its_side.overhang == as_it_is.overhang);
+      CHECK(as_it_is.unaligned_c == (rows > 1));
+      CHECK(on_its_side.unaligned_c);  // rows of C as it lies in memory, 5001 elements apart
+    }
 }
 
 TEST_CASE("what is read element by element costs its factor, in the orientation that it is for") {
