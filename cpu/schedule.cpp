@@ -141,10 +141,10 @@ bool lies_in_many_pages(cache_sizes const& caches, operands<T> const& o) {
   return has_small_l2(caches) && o.a_col == 1 && o.n > columns_of_small_l2 && o.m * o.a_row * size > many * page;
 }
 
-/// Whether B's vectors lie in two lines each, and pass so few rows' sums that a tile which packs them on its way is held
-/// up. Measured on a Zen 4.
+/// Whether B's vectors lie in two lines each and sums are so short that packing B is felt: a pass of its own takes less
+/// than tiles that pack on their way. Measured on a Zen 4.
 template <class T>
-bool holds_up_tiles(cache_sizes const& caches, operands<T> const& o) {
+bool has_own_pass(cache_sizes const& caches, operands<T> const& o) {
   constexpr std::int64_t short_sum = 256;
   return is_like_zen4(caches) && o.k <= short_sum && o.b_col == 1 && !has_whole_lines(o);
 }
@@ -169,8 +169,8 @@ tiling tiled(cache_sizes const& caches, operands<T> const& o, std::int64_t rows,
   bool const gains = !has_large_l2(caches) || o.m <= few_rows;
   t.asks_for_b = gains;
   // Where L2 is small, or its rows lie far apart, B comes sooner by a pass of its own.
-  t.tiles_pack_b = !has_small_l2(caches) && !is_far && !holds_up_tiles(caches, o) &&
-                   (gains || o.b_row * size <= far_apart);
+  t.tiles_pack_b =
+      !has_small_l2(caches) && !is_far && !has_own_pass(caches, o) && (gains || o.b_row * size <= far_apart);
   std::int64_t const part_of_l3 = has_small_l2(caches) ? 16 : 8;
   t.mc = split(o.m, std::min<std::int64_t>(caches.l3 / part_of_l3, 4 << 20) / (size * t.kc) + rows, rows);
   return t;

@@ -162,7 +162,7 @@ row_work work_of(gemm_row const& row, problem const& given) {
     return extent % tile != 0 && (extent > tile || cut.blocks != 0);
   };
   w.overhang = (!copied.a && hangs_over(inside.m, bm)) || (!copied.b && hangs_over(inside.n, bn));
-  w.unaligned_c = !begin_at(16, p.c, given.m, p.ldc, size);
+  w.unaligned_c = cut.on_its_side || !begin_at(16, p.c, given.m, p.ldc, size);
   w.copied = w.size * ((copied.a ? tiled_m * w.k : 0) + (copied.b ? w.k * tiled_n : 0));
   w.strips = {row_work::strip{w.n - tiled_n, w.m, inside.columns_beside},
               row_work::strip{w.m - tiled_m, tiled_n, inside.rows_beside}};

@@ -35,7 +35,7 @@ struct row_model {
   double both_a = 1;    ///< one more where A is contiguous in k and brought element by element
   double both_b = 1;    ///< likewise B
   double write = 0;     ///< of C's bytes at `far_rate`, how much is not hidden behind the rest
-  double unaligned_c = 1;  ///< the same where 16-byte stores cannot write C
+  double unaligned_c = 1;  ///< the same where 16-byte stores cannot write C, or C lies on its side
   double near = 1;         ///< rate of what a call leaves in the L2 cache for itself, as a share of `near_rate`
   double far = 1;          ///< rate of operands, as a share of `far_rate`
   double padding = 0;      ///< how much of a chunk of k counts that k does not fill

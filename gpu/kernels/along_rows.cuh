@@ -64,12 +64,19 @@ __device__ __forceinline__ void write_warp_along_rows(gemm_operands<T> const& g,
     __syncwarp();
     int const first = place.row_of(i) - place.row + lane_row * row_step;
     T* c = g.c + (row0 + first) * g.ldc + col0;
+    // What is likely, a beta of 0, by itself: the code of all turns runs once, and comes from memory.
+    auto const write_turn = [&]<bool read>() {
 #pragma unroll 4
-    for (int row = 0; row < rows; row += at_once, c += at_once * row_step * g.ldc)
+      for (int row = 0; row < rows; row += at_once, c += at_once * row_step * g.ldc)
 #pragma unroll
-      for (int col = 0; col < cols; col += across)
-        if (first + row * row_step < inside_m && col < inside_n)
-          write_result(c[col], g.alpha, of_warp[(row + lane_row) * pitch + lane_col + col], g.beta);
+        for (int col = 0; col < cols; col += across)
+          if (first + row * row_step < inside_m && col < inside_n)
+            write_result(c[col], g.alpha, of_warp[(row + lane_row) * pitch + lane_col + col], read ? g.beta : T{0});
+    };
+    if (g.beta == T{0})
+      write_turn.template operator()<false>();
+    else
+      write_turn.template operator()<true>();
     __syncwarp();
   }
 }

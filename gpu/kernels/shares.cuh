@@ -184,7 +184,8 @@ __global__ void __launch_bounds__(add_threads)
 }
 
 /// Enqueues the kernel that adds up the tiles of which several blocks have parts, if there are any. A tile with a deep
-/// k can have a hundred: these are added by several threads, so that a small C keeps many multiprocessors at it.
+/// k can have a hundred: one thread would wait for one load after the other, while a small C leaves most
+/// multiprocessors idle. How many share a vector was measured on an H100, on 39 products of 2 to 150 parts.
 template <class T, int bm, int bn, int group>
 void launch_add_parts(gemm_operands<T> const& g, shares const& s, T const* parts, bool on_its_side,
                       CUstream_st* stream) {
@@ -196,8 +197,13 @@ void launch_add_parts(gemm_operands<T> const& g, shares const& s, T const* parts
         dim3(static_cast<unsigned>(tiles(bm * bn, across * vector_width<T>)), static_cast<unsigned>(s.shared_tiles)),
         dim3(across, lanes), 0, stream, g, s, parts, on_its_side);
   };
-  bool const few = s.chunks <= 48 * s.share;
-  few ? start.template operator()<1>() : start.template operator()<32>();
+  auto const has_at_most = [&](std::int64_t most) { return s.chunks <= most * s.share; };
+  if (has_at_most(4))
+    start.template operator()<1>();
+  else if (has_at_most(48))
+    start.template operator()<4>();
+  else
+    start.template operator()<16>();
 }
 
 }  // namespace TANDEM_KERNEL_NAMESPACE

@@ -925,6 +925,24 @@ TEST_CASE("with a large L2 rows of B that lie far apart are copied by a pass of 
   });
 }
 
+TEST_CASE("on a Zen 4 a B whose rows begin anywhere is packed by a pass of its own where sums are short") {
+  for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr cache_sizes zen5{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
+    constexpr cache_sizes large{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
+    auto const tiles_pack = [&](std::int64_t n, std::int64_t k, cache_sizes const& caches = zen4) {
+      auto const t = tandem::cpu::choose_tiling(caches, kernel, product<T>(250, n, k));
+      CHECK(t.pack_b);
+      return t.tiles_pack_b;
+    };
+    CHECK_FALSE(tiles_pack(4001, 77));
+    CHECK_FALSE(tiles_pack(4001, 256));
+    CHECK(tiles_pack(4001, 257));
+    CHECK(tiles_pack(4096, 77));  // whole lines
+    CHECK(tiles_pack(4001, 77, zen5));
+    CHECK(tiles_pack(4001, 77, large));
+  });
+}
+
 constexpr cache_sizes small_l2{.l1 = 32 << 10, .l2 = 512 << 10, .l3 = 32 << 20};
 
 TEST_CASE("where L2 is small a block of B fills a quarter of it, and one of A a sixteenth of L3") {
