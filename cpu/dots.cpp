@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "cpu/narrow.hpp"
+#include "cpu/panels.hpp"
 #include "cpu/threads.hpp"
 #include "cpu/workspace.hpp"
 
@@ -67,10 +68,17 @@ bool suits_dots(microkernel<T> const& kernel, operands<T> const& o) {
 }
 
 template <class T>
-std::int64_t dots_stretch(operands<T> const& o) {
-  constexpr std::int64_t step = 64;  // whole vectors
-  auto const most = small_bytes / (cast(o).few * static_cast<std::int64_t>(sizeof(T)));
-  return std::min(o.k, std::max(most / step, std::int64_t{1}) * step);
+std::int64_t dots_stretch(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr std::int64_t step = 64, size = sizeof(T);  // whole vectors
+  auto const r = cast(o);
+  auto const read = (kernel.dot_rows + r.few) * o.k * size, of_l1 = caches.l1 / 8 * 7;
+  if (read <= of_l1) return o.k;
+  auto const narrowest = quotient(r.few, ceil_div(r.few, kernel.dot_cols));  // of all tiles
+  bool const in_l1 = narrowest > 1 && 2 * narrowest <= kernel.dot_cols && r.rows >= 4 * kernel.dot_rows &&
+                     r.rows * o.k * size <= caches.l3 / 4;
+  auto const most = in_l1 ? of_l1 / (size * (kernel.dot_rows + r.few)) : small_bytes / (r.few * size);
+  auto const stretches = ceil_div(o.k, std::max(most / step * step, step));
+  return std::min(o.k, ceil_div(ceil_div(o.k, stretches), step) * step);
 }
 
 template <class T>
@@ -79,7 +87,7 @@ std::int64_t dots_ahead(cache_sizes const& caches, microkernel<T> const& kernel,
   auto const r = cast(o);
   if (follows_rows(caches) || r.rows * o.k * size <= caches.l3) return 0;
   std::int64_t const rows = r.few == 1 ? kernel.dot_rows_from_memory : kernel.dot_rows;
-  return rows * dots_stretch(o) * size <= caches.l2 / 2 ? rows * r.large_row : along;
+  return rows * dots_stretch(caches, kernel, o) * size <= caches.l2 / 2 ? rows * r.large_row : along;
 }
 
 template <class T>
@@ -91,7 +99,7 @@ void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threa
     kernel.turn(r.small, r.small_term, o.k, r.few, copy, apart);
     r.small = copy, r.small_row = apart;
   }
-  auto const stretch = dots_stretch(o);
+  auto const stretch = dots_stretch(host_caches(), kernel, o);
   auto const ahead = dots_ahead(host_caches(), kernel, o);
   int const parts = static_cast<int>(std::min<std::int64_t>(choose_threads(o, r, threads), r.rows));
   bool const is_few = few_dots(kernel, r.rows, r.few) != nullptr;
@@ -113,8 +121,8 @@ void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threa
   });
 }
 
-template std::int64_t dots_stretch(operands<float> const&);
-template std::int64_t dots_stretch(operands<double> const&);
+template std::int64_t dots_stretch(cache_sizes const&, microkernel<float> const&, operands<float> const&);
+template std::int64_t dots_stretch(cache_sizes const&, microkernel<double> const&, operands<double> const&);
 template std::int64_t dots_ahead(cache_sizes const&, microkernel<float> const&, operands<float> const&);
 template std::int64_t dots_ahead(cache_sizes const&, microkernel<double> const&, operands<double> const&);
 template bool suits_dots(microkernel<float> const&, operands<float> const&);

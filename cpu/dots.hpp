@@ -14,13 +14,17 @@ constexpr std::int64_t steps_of_sum = 5;
 
 /// Whether C has so few columns, A's rows lying along k, that dot products are faster than tiles. A tile's vectors lie
 /// along the columns of C: each row of A takes a step for each term, however few the columns, or half of one where half
-/// a vector costs that. B is laid along k first, if it does not lie so, at a step or so an element.
+/// a vector costs that. B is laid along k first, if it does not lie so, 16 bytes in four steps; where half a vector
+/// costs half, steps take longer, and it is two.
 template <class T>
 bool are_few_columns(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, bool lies_along_k) {
   if (n >= kernel.lanes || m <= n) return false;
-  std::int64_t const of_tile = kernel.half_costs_half && 2 * n <= kernel.lanes ? kernel.lanes / 2 : kernel.lanes;
-  std::int64_t const copying = lies_along_k ? 0 : kernel.lanes * k;
-  return n * (m * (k + kernel.lanes * steps_of_sum) + copying) < m * k * of_tile;
+  bool const slow = kernel.half_costs_half;
+  std::int64_t const of_tile = slow && 2 * n <= kernel.lanes ? kernel.lanes / 2 : kernel.lanes;
+  std::int64_t const of_sum = slow ? steps_of_sum - 1 : steps_of_sum;
+  std::int64_t const of_element = slow ? kernel.lanes * static_cast<std::int64_t>(sizeof(T)) / 8 : kernel.lanes;
+  std::int64_t const copying = lies_along_k ? 0 : of_element * k;
+  return n * (m * (k + kernel.lanes * of_sum) + copying) < m * k * of_tile;
 }
 
 /// What computes all of so few dot products at once; null: they are more. Their sums are added in another order, so it
@@ -40,9 +44,11 @@ bool suits_dots(microkernel<T> const& kernel, operands<T> const& o);
 template <class T>
 void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threads);
 
-/// The terms of one stretch of k.
+/// The terms of one stretch of k, of which the small operand stays in L2, or, where a tile has two columns, which loads
+/// almost as often as it multiplies, in L1 beside a tile's rows of the large one. Not beside a large one from memory,
+/// which is better read in long stretches.
 template <class T>
-std::int64_t dots_stretch(operands<T> const& o);
+std::int64_t dots_stretch(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o);
 
 /// How far ahead of what is read to ask for a large operand that lies beyond the caches, in elements; 0: not at all.
 /// Its rows begin where no hardware prefetcher looks, so the next ones are asked for while these are read, if L2 has
@@ -61,8 +67,8 @@ std::int64_t columns_left(microkernel<T> const& kernel, std::int64_t m, std::int
   return left <= most && n > kernel.lanes && k >= many_terms && m >= many_rows ? left : 0;
 }
 
-extern template std::int64_t dots_stretch(operands<float> const&);
-extern template std::int64_t dots_stretch(operands<double> const&);
+extern template std::int64_t dots_stretch(cache_sizes const&, microkernel<float> const&, operands<float> const&);
+extern template std::int64_t dots_stretch(cache_sizes const&, microkernel<double> const&, operands<double> const&);
 extern template std::int64_t dots_ahead(cache_sizes const&, microkernel<float> const&, operands<float> const&);
 extern template std::int64_t dots_ahead(cache_sizes const&, microkernel<double> const&, operands<double> const&);
 extern template bool suits_dots(microkernel<float> const&, operands<float> const&);

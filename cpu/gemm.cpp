@@ -174,7 +174,7 @@ template <class T>
 void gemm(microkernel<T> const& kernel, path way, problem const& p, execution const& e) {
   if (way != path::chosen) return multiply_large(kernel, way, p, e);
   auto const turned = is_row_turned(p) ? as_row(p) : p;
-  if (is_small<T>(turned.m, turned.n, turned.k)) return multiply_small(kernel, turned, e);
+  if (is_small(kernel, turned)) return multiply_small(kernel, turned, e);
   multiply_large(kernel, way, turned, e);
 }
 
@@ -186,7 +186,7 @@ plan plan_of(microkernel<T> const& kernel, path way, problem const& p) {
     return turned;
   }
   if (way == path::dots)
-    return {{{.name = "stretch", .m = 0, .n = 0, .k = dots_stretch(operands<T>(p)), .memory = "L2"},
+    return {{{.name = "stretch", .m = 0, .n = 0, .k = dots_stretch(host_caches(), kernel, operands<T>(p)), .memory = "L2"},
              {.name = "register",
               .m = kernel.dot_rows,
               .n = kernel.dot_cols,

@@ -21,16 +21,51 @@
 namespace tandem::cpu {
 namespace {
 
-constexpr std::int64_t most_terms_of_small = 512, long_sum = 32;
+constexpr int bits_of_edge = 16, bits_of_terms = 13;  // of a small product; see is_small and shape_of
+constexpr std::int64_t most_packed_terms = 512;       // of a B that is copied on the stack
+constexpr std::int64_t long_sum = 32;
+
+/// The work, in multiply-adds times bytes of an element, that a thread more is worth: as much as takes two microseconds
+/// or so, more on processors whose vectors of 64 bytes are computed at once.
+template <class T>
+std::int64_t worth_a_thread(microkernel<T> const& kernel) {
+  bool const is_fast = kernel.lanes * sizeof(T) == 64 && !kernel.half_costs_half;
+  return is_fast ? 5 << 18 : 1 << 20;
+}
+
+template <class T>
+bool is_worth_threads(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return m * n * k * static_cast<std::int64_t>(sizeof(T)) >= worth_a_thread(kernel);
+}
+
+/// Whether op(B)'s rows lie together: of a transposed B, too, if they are short or there is one. Longer columns are
+/// left to dot products.
+bool has_rows_of_transposed_b(std::int64_t n, std::int64_t k, std::int64_t ldb) {
+  constexpr std::int64_t short_column = 24;
+  return (k == 1 && ldb == 1) || (n == 1 && k < short_column);
+}
+bool has_rows_of_b(problem const& p) { return !p.trans_b || has_rows_of_transposed_b(p.n, p.k, p.ldb); }
+
+/// Whether op(A)'s rows lie together.
+bool has_rows_of_a(bool trans_a, std::int64_t m, std::int64_t lda) { return !trans_a || (m == 1 && lda == 1); }
+
+/// Whether A and B, which lie along k, are few rows of the one beside the other's terms.
+bool are_dots_in_place(std::int64_t m, std::int64_t n, std::int64_t k) {
+  constexpr std::int64_t least = 24, terms = 8;  // that pay for adding up a sum's lanes
+  return k >= least && std::min(m, n) * terms <= k;
+}
 
 }  // namespace
 
 // Not a few rows of long sums beside a B beyond L1, which is asked for ahead elsewhere.
 template <class T>
-bool is_small(std::int64_t m, std::int64_t n, std::int64_t k) {
+bool is_small(microkernel<T> const& kernel, problem const& p) {
   constexpr std::int64_t most = 128 * 128 * 128, most_of_c = 256 * 256, read = 1 << 16, many_terms = 128;
   constexpr std::int64_t few_rows = 16, near = (64 << 10) / sizeof(T);
-  if (k > most_terms_of_small || m > most || n > most || m * n > most_of_c || (m + n) * k > read) return false;
+  std::int64_t const m = p.m, n = p.n, k = p.k;
+  if (k >> bits_of_terms != 0 || m > most || n > most || m * n > most_of_c || (m + n) * k > read) return false;
+  if (k > most_packed_terms && !has_rows_of_b(p))
+    return has_rows_of_a(p.trans_a, m, p.lda) && are_dots_in_place(m, n, k) && !is_worth_threads(kernel, m, n, k);
   if (k <= many_terms) return m * n * k <= most;
   return m * n * k <= most / 2 && (m >= few_rows || n * k <= near);
 }
@@ -44,14 +79,6 @@ bool is_deep(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::
 }
 
 namespace {
-
-/// Whether op(B)'s rows lie together: of a transposed B, too, if they are short or there is one. Longer columns are
-/// left to dot products.
-bool has_rows_of_transposed_b(std::int64_t n, std::int64_t k, std::int64_t ldb) {
-  constexpr std::int64_t short_column = 24;
-  return (k == 1 && ldb == 1) || (n == 1 && k < short_column);
-}
-bool has_rows_of_b(problem const& p) { return !p.trans_b || has_rows_of_transposed_b(p.n, p.k, p.ldb); }
 
 /// A tile's work on the operands where they lie, from the first row and column on; how many columns it takes is open.
 template <class T>
@@ -85,8 +112,12 @@ std::int64_t enough_rows(microkernel<T> const& kernel, int width) {
 
 /// One or two, along A's rows or, of a transposed A, its columns.
 template <class T>
+std::int64_t columns_left(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return k > most_packed_terms ? 0 : columns_left(kernel, m, n, k, 2);
+}
+template <class T>
 std::int64_t columns_left(microkernel<T> const& kernel, problem const& p) {
-  return columns_left(kernel, p.m, p.n, p.k, 2);
+  return columns_left(kernel, p.m, p.n, p.k);
 }
 
 /// The product of the last columns alone.
@@ -99,7 +130,7 @@ operands<T> last_columns(problem const& p, std::int64_t count) {
 
 template <class T>
 [[gnu::noinline]] void multiply_columns_left(microkernel<T> const& kernel, problem const& p, std::int64_t left) {
-  constexpr std::int64_t most_packed = 2 * most_terms_of_small;
+  constexpr std::int64_t most_packed = 2 * most_packed_terms;
   T packed_b[most_packed];  // (columns, k)
   auto const columns = last_columns<T>(p, left);
   if (p.trans_a) return multiply_narrow(kernel, columns, 1);
@@ -172,7 +203,7 @@ void multiply_tiles_in_place(microkernel<T> const& kernel, tile_work<T>& w, std:
 /// The same where B is transposed: w.b is its first column, and w.b_row the elements from one to the next.
 template <class T>
 void multiply_tiles_packed(microkernel<T> const& kernel, tile_work<T>& w, std::int64_t m, std::int64_t n) {
-  constexpr std::int64_t most_packed = (64 / sizeof(T)) * most_terms_of_small;  // one vector
+  constexpr std::int64_t most_packed = (64 / sizeof(T)) * most_packed_terms;  // one vector
   alignas(64) T packed_b[most_packed];                                          // (k, columns of a tile)
   std::int64_t const fits = quotient(most_packed, w.k * kernel.lanes);
   column_tiles<T> const columns(kernel, n, std::min(fits, kernel.nr / kernel.lanes));
@@ -215,19 +246,6 @@ template <class T>
   });
 }
 
-/// The work, in multiply-adds times bytes of an element, that a thread more is worth: as much as takes two microseconds
-/// or so, more on processors whose vectors of 64 bytes are computed at once.
-template <class T>
-std::int64_t worth_a_thread(microkernel<T> const& kernel) {
-  bool const is_fast = kernel.lanes * sizeof(T) == 64 && !kernel.half_costs_half;
-  return is_fast ? 5 << 18 : 1 << 20;
-}
-
-template <class T>
-bool is_worth_threads(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
-  return m * n * k * static_cast<std::int64_t>(sizeof(T)) >= worth_a_thread(kernel);
-}
-
 /// Threads for a small product, one for as much work as this. Nobody is woken for it, which takes longer than all of
 /// it: threads take part where one product follows the other.
 template <class T>
@@ -236,12 +254,6 @@ int threads_of_small(microkernel<T> const& kernel, problem const& p, execution c
   if (work < worth) return 1;
   int const threads = std::min(offered_threads(e), static_cast<int>(1 + work / worth));
   return threads > 1 && is_team_wanted_often() ? threads : 1;
-}
-
-/// Whether A and B, which lie along k, are few rows of the one beside the other's terms.
-bool are_dots_in_place(std::int64_t m, std::int64_t n, std::int64_t k) {
-  constexpr std::int64_t least = 24, terms = 8;  // that pay for adding up a sum's lanes
-  return k >= least && std::min(m, n) * terms <= k;
 }
 
 constexpr std::int64_t some_products = 500;  // dot products need some length before they are worth their beginning
@@ -335,7 +347,7 @@ template <class T>
   constexpr std::int64_t near = 4096, worth_turning = 800;  // elements that stay in L1; of A
   constexpr std::int64_t long_of_columns = 60;
   if (trans_b && m <= few_rows_turned && n <= kernel.turned_edge && k <= kernel.turned_edge) return way::turned_tile;
-  bool const a_along_k = !trans_a || (m == 1 && lda == 1);
+  bool const a_along_k = has_rows_of_a(trans_a, m, lda);
   if (n == 1 && b_row == 1 && a_along_k && k > few_of_a_row && !ends_soon_in_tile(m, k)) return way::column;
   if (!trans_b && are_whole_rows(kernel, m, n, k)) return way::wide_tile;
   if (!trans_b && is_deep(kernel, m, n, k)) return way::deep_tiles;
@@ -361,7 +373,7 @@ template <class T>
   if (may_be_narrow || turned || streams_rows<T>(m, n)) return way::open;
   if (!trans_a && !trans_b && are_few_columns(kernel, m, n, k, b_row == 1)) return way::open;
   if (k <= kernel.most_terms && is_worth_a_loop(kernel, m, n, k, trans_b)) return way::open;
-  return is_alone && columns_left(kernel, m, n, k, 2) == 0 ? tiles : way::open;
+  return is_alone && columns_left(kernel, m, n, k) == 0 ? tiles : way::open;
 }
 
 /// Open: it depends on the threads. `packs`: B is transposed, and its rows do not lie together.
@@ -493,15 +505,13 @@ struct small_products {
   mutable ways_met ways;
 };
 
-constexpr int bits_of_edge = 16, bits_of_terms = 10;  // of a small product; see is_small
-
 /// All that a way depends on, in a word that is not 0. Of the elements between rows of B it is how they lie to pages.
 template <class T>
 [[gnu::always_inline]] inline std::uint64_t shape_of(std::int64_t m, std::int64_t n, std::int64_t k, bool trans_a,
                                                      bool trans_b, std::int64_t lda, std::int64_t ldb) {
   constexpr std::uint64_t page = 4096 / sizeof(T);
   auto const u = [](auto x) { return static_cast<std::uint64_t>(x); };
-  return u(m) << 40 | u(n) << 24 | u(k) << 14 | u(trans_a) << 13 | u(trans_b) << 12 | u(lda == 1) << 11 |
+  return u(m) << 43 | u(n) << 27 | u(k) << 14 | u(trans_a) << 13 | u(trans_b) << 12 | u(lda == 1) << 11 |
          u(ldb == 1) << 10 | (u(ldb) & (page - 1));
 }
 
@@ -528,8 +538,8 @@ problem problem_of(matrix_view<T const> const& a, matrix_view<T const> const& b,
 template <class T>
 [[gnu::noinline]] way find_way(microkernel<T> const& kernel, matrix_view<T const> const& a,
                                matrix_view<T const> const& b, matrix_view<T> const& c, bool packs) {
-  if (!is_small<T>(c.rows(), c.cols(), a.cols())) return way::open;
-  return way_of(kernel, problem_of<T>(a, b, c, 1, 0), packs);
+  auto const p = problem_of<T>(a, b, c, 1, 0);
+  return is_small(kernel, p) ? way_of(kernel, p, packs) : way::open;
 }
 
 template <class T>
@@ -642,7 +652,7 @@ template <class T>
 prepared_gemm prepare_small(microkernel<T> const& kernel, problem const& given) {
   bool const is_column = is_row_turned(given);
   auto const p = is_column ? as_row(given) : given;
-  if (!is_small<T>(p.m, p.n, p.k)) return {};
+  if (!is_small(kernel, p)) return {};
   auto w = tile_in_place<T>(p);
   bool const packs = !has_rows_of_b(p);
   if (packs) w.b_row = p.ldb;
@@ -655,8 +665,8 @@ prepared_gemm prepare_small(microkernel<T> const& kernel, problem const& given) 
   return prepare(prepared_several<T>{kernel, known, p}, is_column);
 }
 
-template bool is_small<float>(std::int64_t, std::int64_t, std::int64_t);
-template bool is_small<double>(std::int64_t, std::int64_t, std::int64_t);
+template bool is_small(microkernel<float> const&, problem const&);
+template bool is_small(microkernel<double> const&, problem const&);
 template bool is_deep(microkernel<float> const&, std::int64_t, std::int64_t, std::int64_t);
 template bool is_deep(microkernel<double> const&, std::int64_t, std::int64_t, std::int64_t);
 template void multiply_deep(microkernel<float> const&, problem const&);

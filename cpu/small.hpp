@@ -12,7 +12,7 @@ namespace tandem::cpu {
 /// Whether what comes before the first multiplication is a large part of a product's time, and a copy of B would be
 /// used by few tiles.
 template <class T>
-bool is_small(std::int64_t m, std::int64_t n, std::int64_t k);
+bool is_small(microkernel<T> const& kernel, problem const& p);
 
 /// C = alpha A B + beta C of a small canonical problem.
 template <class T>
@@ -36,8 +36,8 @@ bool is_deep(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::
 template <class T>
 void multiply_deep(microkernel<T> const& kernel, problem const& p);
 
-extern template bool is_small<float>(std::int64_t, std::int64_t, std::int64_t);
-extern template bool is_small<double>(std::int64_t, std::int64_t, std::int64_t);
+extern template bool is_small(microkernel<float> const&, problem const&);
+extern template bool is_small(microkernel<double> const&, problem const&);
 extern template void multiply_small(microkernel<float> const&, problem const&, execution const&);
 extern template void multiply_small(microkernel<double> const&, problem const&, execution const&);
 extern template tiny_gemm<float> tiny_of(microkernel<float> const&);

@@ -741,21 +741,32 @@ HWY_NOINLINE void few_dots(dot_work<T> const& w) {
   write_dot_tile<T, R, J>(acc[0], w.alpha, w.beta, w.c, w.c_row, w.c_col);
 }
 
-// All columns of B, J or fewer at a time.
+// At most J columns.
 template <class T, int R, int J, bool asks>
-HWY_INLINE void dot_columns(dot_work<T> const& w, T const* a, T const* b, T* c, std::int64_t rows, std::int64_t cols) {
-  for (; cols >= J; cols -= J, b += J * w.b_col, c += J * w.c_col) dot_two_tiles<T, R, J, asks>(w, a, b, c, rows);
+HWY_INLINE void dot_some_columns(dot_work<T> const& w, T const* a, T const* b, T* c, std::int64_t rows,
+                                 std::int64_t cols) {
   if constexpr (J > 1)
-    if (cols > 0) dot_columns<T, R, J - 1, asks>(w, a, b, c, rows, cols);
+    if (cols < J) return dot_some_columns<T, R, J - 1, asks>(w, a, b, c, rows, cols);
+  dot_two_tiles<T, R, J, asks>(w, a, b, c, rows);
 }
 
-// A passes once: where there are more columns than a tile has, as many rows of it at a time as stay in L1.
+// All columns of B, in tiles of about one width: a narrow one would load almost as often as it multiplies.
+template <class T, int R, int J, bool asks>
+HWY_INLINE void dot_columns(dot_work<T> const& w, T const* a, T const* b, T* c, std::int64_t rows, std::int64_t cols) {
+  for (std::int64_t tiles = (cols + J - 1) / J; tiles > 0; --tiles) {
+    std::int64_t const width = (cols + tiles - 1) / tiles;
+    dot_some_columns<T, R, J, asks>(w, a, b, c, rows, width);
+    cols -= width, b += width * w.b_col, c += width * w.c_col;
+  }
+}
+
+// A comes from afar once: where there are more columns than a tile has, as many rows of it at a time as stay in L2.
 template <class T, int R, int J, bool asks>
 void dot_blocks(dot_work<T> const& w, std::int64_t rows, std::int64_t cols) {
-  constexpr std::int64_t of_l1 = (16 << 10) / sizeof(T);
+  constexpr std::int64_t of_l2 = (128 << 10) / sizeof(T);
   std::int64_t step = rows;
   if (cols > J) {
-    std::int64_t const fits = of_l1 / (w.k > 0 ? w.k : 1) / R * R;
+    std::int64_t const fits = of_l2 / (w.k > 0 ? w.k : 1) / R * R;
     step = fits < R ? R : fits;
   }
   for (std::int64_t i = 0; i < rows; i += step)

@@ -167,8 +167,28 @@ HWY_INLINE void pack_transposed(T const* HWY_RESTRICT src, std::int64_t stride_w
   }
 }
 
+// The same for rows of two or three elements that lie together, as far as whole vectors go; returns how many those are.
+template <int cols, class T>
+HWY_INLINE std::int64_t turn_together(T const* HWY_RESTRICT src, std::int64_t rows, T* HWY_RESTRICT out,
+                                      std::int64_t apart) {
+  hn::ScalableTag<T> const d;
+  constexpr int N = lanes<T>;
+  std::int64_t r = 0;
+  for (; r + N <= rows; r += N) {
+    hn::Vec<decltype(d)> v[3];
+    if constexpr (cols == 2)
+      hn::LoadInterleaved2(d, src + 2 * r, v[0], v[1]);
+    else
+      hn::LoadInterleaved3(d, src + 3 * r, v[0], v[1], v[2]);
+    HWY_UNROLL(3)
+    for (int c = 0; c < cols; ++c) hn::StoreU(v[c], d, out + c * apart + r);
+  }
+  return r;
+}
+
 // out[c * apart + r] = src[r * stride + c]; `apart` is a multiple of a vector's elements, and no less than `rows`.
-// Square blocks as far as there are columns for them, then 16 bytes of more rows at a time.
+// Square blocks as far as there are columns for them, then 16 bytes of more rows at a time, the last of which overlap
+// those before.
 template <class T>
 void turn(T const* HWY_RESTRICT src, std::int64_t stride, std::int64_t rows, std::int64_t cols, T* HWY_RESTRICT out,
           std::int64_t apart) {
@@ -177,9 +197,15 @@ void turn(T const* HWY_RESTRICT src, std::int64_t stride, std::int64_t rows, std
   for (std::int64_t r = 0; r < rows; r += edge)
     for (std::int64_t c = 0; c < squares; c += edge)
       transpose_block(src + r * stride + c, stride, rows - r, edge, out + c * apart + r, apart);
-  for (std::int64_t r = 0; r < rows; r += lanes<T>)
-    for (std::int64_t c = squares; c < cols; c += block)
+  std::int64_t const together = stride != cols ? 0
+                                : cols == 2    ? turn_together<2>(src, rows, out, apart)
+                                : cols == 3    ? turn_together<3>(src, rows, out, apart)
+                                               : 0;
+  for (std::int64_t r = together; r < rows; r += lanes<T>)
+    for (std::int64_t next = squares; next < cols; next += block) {
+      std::int64_t const c = next + block <= cols || cols < block ? next : cols - block;
       transpose_rows<hn::ScalableTag<T>>(src + r * stride + c, stride, rows - r, cols - c, out + c * apart + r, apart);
+    }
 }
 
 // Whole panels whose width is contiguous in the source. 1 KiB of each of its rows goes to panels side by side: with
