@@ -14,6 +14,8 @@
 
 #include "hwy/cache_control.h"
 
+#include "cpu/tiles.hpp"
+
 namespace tandem::cpu {
 namespace {
 
@@ -201,7 +203,19 @@ struct block {
     w.next_rows = quotient(later_b.rows * (begun + height), share) - first;
   }
 
+  void multiply_in_place() const {
+    tile_work<T> w;
+    w.k = kb;
+    locate_a(w, 0, mb);
+    w.b = place_of_b(0), w.b_row = o.b_row;
+    w.alpha = o.alpha, w.beta = beta;
+    w.c = o.c + i0 * o.ldc + j0, w.ldc = o.ldc;
+    multiply_tiles_in_place(kernel, w, mb, tiled_cols());
+    if (tiled_cols() < nb) lay_columns(), multiply_columns(0, mb);
+  }
+
   void multiply() const {
+    if (t.in_place) return multiply_in_place();
     row_tiles const tiles(mb, t.rows);
     std::int64_t const cols = tiled_cols();
     bool const has_columns = cols < nb;

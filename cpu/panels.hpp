@@ -56,6 +56,7 @@ struct tiling {
   bool pack_b = false;       ///< else B is read where it lies, which it must not be if it is transposed
   bool b_stays = false;      ///< B, read where it lies, stays in L2: row of tiles by row of tiles, as if it were packed
   bool b_is_near = false;    ///< B, read where it lies, comes soon in whatever pieces of its rows
+  bool in_place = false;     ///< all operands stay near: one block, none of it copied, nothing asked for (cpu/tiles.hpp)
   bool all_rows = false;     ///< a tile has all rows of C, and some columns, or all, of a B that is read where it lies
   bool asks_for_c = false;   ///< tiles ask for C, which lies beyond L2
   std::int64_t c_ahead = 0;  ///< columns from a tile to the one whose C is asked for while it works

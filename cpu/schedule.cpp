@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "cpu/dots.hpp"
+#include "cpu/tiles.hpp"
 
 namespace tandem::cpu {
 namespace {
@@ -300,6 +301,24 @@ bool are_short_rows(cache_sizes const& caches, microkernel<T> const& kernel, ope
          o.m > 2 * kernel.mr && std::max(o.a_row, o.ldc) * size <= close;
 }
 
+/// Whether A and B stay in L2 as they are, and C nearly: then tiles find all that they need soon, and blocks, copies and
+/// C's rows asked for ahead take longer than they save. Measured on a Zen 4.
+template <class T>
+bool stay_near(cache_sizes const& caches, operands<T> const& o) {
+  constexpr std::int64_t size = sizeof(T);
+  return is_like_zen4(caches) && o.b_col == 1 && (o.m + o.n) * o.k * size <= caches.l2 &&
+         o.m * o.n * size <= caches.l2 / 2 * 3;
+}
+
+template <class T>
+tiling in_place(microkernel<T> const& kernel, operands<T> const& o) {
+  tiling t;
+  t.rows = enough_rows(kernel, kernel.widest), t.cols = kernel.widest * kernel.lanes;
+  t.kc = o.k, t.mc = o.m, t.nc = o.n;
+  t.in_place = t.b_stays = true;
+  return t;
+}
+
 template <class T>
 tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
@@ -308,6 +327,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   bool const transposed_b = o.b_col != 1, near = are_near(caches, o);
   if (!transposed_b && are_whole_rows(kernel, o.m, o.n, o.k)) return whole_rows(o);
   if (!transposed_b && are_in_wide_tiles(caches, kernel, o.m, o.n, o.k)) return wide_tiles(kernel, o);
+  if (stay_near(caches, o)) return in_place(kernel, o);
   if (o.m <= 2 * kernel.mr && !transposed_b && !is_copied_sooner(caches, kernel, o)) return skinny(caches, kernel, o);
   if (o.n <= 4 * kernel.nr && (o.a_col == 1 || o.m * size <= 512)) {
     // A narrow C: A is used up as it comes, along its rows or in rows that are short; a block of B fills half of L2.
@@ -374,7 +394,7 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
   t.asks_for_next_c = t.asks_for_c && o.k <= short_sum;
   t.asks_for_a = !as_streams && (!has_small_l2(caches) || t.kc * size >= short_row);
   bool const is_low = has_small_l2(caches) && has_low_tiles(caches, kernel, o);
-  if (is_beyond_l2 && !t.streaming && !is_low && o.k <= few && kernel.rows[4] > 0 && o.m > 2 * kernel.mr &&
+  if (is_beyond_l2 && !t.in_place && !t.streaming && !is_low && o.k <= few && kernel.rows[4] > 0 && o.m > 2 * kernel.mr &&
       o.n > 4 * kernel.nr && o.k * o.n * size <= caches.l2 / 2) {
     // C takes longer than the sums. Of wide tiles it has fewer rows at a time, each longer, and the hardware looks
     // ahead; from beyond L3 not far enough: there the C of the second tile from here is asked for.

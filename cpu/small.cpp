@@ -17,6 +17,7 @@
 #include "cpu/operands.hpp"
 #include "cpu/panels.hpp"
 #include "cpu/threads.hpp"
+#include "cpu/tiles.hpp"
 
 namespace tandem::cpu {
 namespace {
@@ -104,12 +105,6 @@ template <class T>
   return m * k < worth_two_tiles || !kernel.ends_in_half(n);
 }
 
-/// Rows of a tile whose sums are enough to keep the arithmetic busy: more of them would only begin and end later.
-template <class T>
-std::int64_t enough_rows(microkernel<T> const& kernel, int width) {
-  return std::min(kernel.rows[static_cast<std::size_t>(width)], kernel.enough_sums / std::max(width, 1));
-}
-
 /// One or two, along A's rows or, of a transposed A, its columns.
 template <class T>
 std::int64_t columns_left(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -150,57 +145,8 @@ template <class T>
   kernel.dots(w, p.m, left);
 }
 
-/// Whether C's rows are one tile high although fewer would be enough: of a few more, and where vectors of B lie across
-/// lines, each of which is loaded in two turns by every tile.
-template <class T>
-bool is_one_row_of_tiles(microkernel<T> const& kernel, std::int64_t m, int width, std::int64_t b_row) {
-  constexpr std::int64_t sums = 24, line = 64 / sizeof(T);
-  return m <= kernel.rows[static_cast<std::size_t>(width)] && (m * width <= sums || b_row % line != 0);
-}
-
-/// The tiles of one width below each other, from w's operands on, which lie `from`; wide and low ones: what is loaded
-/// of A is used for more columns.
-template <class T>
-void multiply_column_of_tiles(microkernel<T> const& kernel, source from, tile_work<T>& w, std::int64_t m) {
-  auto const* const a = w.a;
-  auto* const c = w.c;
-  int const width = kernel.width_of(w.cols);
-  row_tiles const heights(m, is_one_row_of_tiles(kernel, m, width, w.b_row) ? m : enough_rows(kernel, width));
-  for (std::int64_t r = 0; r < heights.count; ++r) {
-    auto const height = heights.size(r);
-    kernel.tile(from, width, height)(w);
-    w.a += height * w.a_row;
-    w.c += height * w.ldc;
-  }
-  w.a = a, w.c = c;
-}
-
-/// The columns of C in tiles whose widths differ by one vector at most, but for one of half a vector at the end.
-template <class T>
-struct column_tiles {
-  column_tiles(microkernel<T> const& kernel, std::int64_t columns, std::int64_t widest)
-      : lanes(kernel.lanes),
-        n(columns),
-        in_half(kernel.ends_in_half(n) ? n & (kernel.lanes - 1) : 0),
-        widths(quotient(n - in_half + lanes - 1, lanes), widest) {}
-  std::int64_t size(std::int64_t i, std::int64_t first) const {
-    return i < widths.count ? std::min(widths.size(i) * lanes, n - first) : in_half;
-  }
-  std::int64_t lanes, n, in_half;
-  row_tiles widths;
-};
-
-/// All tiles of m x n elements, on operands whose rows lie together, from w's on.
-template <class T>
-void multiply_tiles_in_place(microkernel<T> const& kernel, tile_work<T>& w, std::int64_t m, std::int64_t n) {
-  column_tiles<T> const columns(kernel, n, kernel.widest);
-  for (std::int64_t i = 0, j = 0; j < n; j += w.cols, w.b += w.cols, w.c += w.cols, ++i) {
-    w.cols = columns.size(i, j);
-    multiply_column_of_tiles(kernel, source::in_place, w, m);
-  }
-}
-
-/// The same where B is transposed: w.b is its first column, and w.b_row the elements from one to the next.
+/// The tiles of m x n elements beside a transposed B: w.b is its first column, and w.b_row the elements from one to the
+/// next.
 template <class T>
 void multiply_tiles_packed(microkernel<T> const& kernel, tile_work<T>& w, std::int64_t m, std::int64_t n) {
   constexpr std::int64_t most_packed = (64 / sizeof(T)) * most_packed_terms;  // one vector

@@ -568,8 +568,8 @@ TEST_CASE("two threads share k in equal panels, the columns where B is near") {
   auto const grid = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
     return tandem::cpu::choose_grid(set->f32, product<float>(m, n, k), tiling(m, n, k), 2, true);
   };
-  CHECK(tiling(8, 330, 257).kc == 136);
-  CHECK(tiling(8, 330, 256).kc == 256);
+  CHECK(tiling(8, 1330, 257).kc == 136);
+  CHECK(tiling(8, 1330, 256).kc == 256);
   CHECK(grid(8, 330, 6300).cols == 2);  // 8 MiB of B
   CHECK(grid(8, 330, 6400).terms == 2);
 }
@@ -944,6 +944,31 @@ TEST_CASE("on a Zen 4 a B whose rows begin anywhere is packed by a pass of its o
 }
 
 constexpr cache_sizes small_l2{.l1 = 32 << 10, .l2 = 512 << 10, .l3 = 32 << 20};
+
+TEST_CASE("on a Zen 4 operands that stay in L2 are multiplied where they lie, in one pass over C") {
+  for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t size = sizeof(T), edge = 256, terms = zen4.l2 / (2 * edge * size);
+    auto const tiling = [&](cache_sizes const& caches, std::int64_t m, std::int64_t n, std::int64_t k,
+                            bool trans_a = false, bool trans_b = false) {
+      return tandem::cpu::choose_tiling(caches, kernel, product<T>(m, n, k, trans_a, trans_b));
+    };
+    for (bool const trans_a : {false, true}) {
+      CAPTURE(trans_a);
+      auto const t = tiling(zen4, edge, edge, terms, trans_a);
+      CHECK(t.in_place);
+      CHECK(t.kc == terms);
+      CHECK_FALSE(t.pack_a);
+      CHECK_FALSE(t.pack_b);
+      CHECK_FALSE(tiling(zen4, edge, edge, terms + 1, trans_a).in_place);
+      CHECK_FALSE(tiling(zen4, edge, edge, terms, trans_a, true).in_place);
+    }
+    std::int64_t const columns = zen4.l2 / 2 * 3 / (100 * size);  // of C, which may be half as large again
+    CHECK(tiling(zen4, 100, columns, 20).in_place);
+    CHECK_FALSE(tiling(zen4, 100, columns + 1, 20).in_place);
+    for (auto const& caches : both_caches) CHECK_FALSE(tiling(caches, edge, edge, terms).in_place);
+    CHECK_FALSE(tiling(small_l2, edge, edge, terms).in_place);
+  });
+}
 
 TEST_CASE("where L2 is small a block of B fills a quarter of it, and one of A a sixteenth of L3") {
   for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {

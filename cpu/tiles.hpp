@@ -1,0 +1,90 @@
+// Register tiles on operands that stay near, where they lie: no blocks, no copies, and nothing is asked for ahead.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "cpu/caches.hpp"
+#include "cpu/kernels/microkernel.hpp"
+#include "cpu/panels.hpp"
+
+namespace tandem::cpu {
+
+/// Rows of a tile whose sums are enough to keep the arithmetic busy: more of them would only begin and end later.
+template <class T>
+std::int64_t enough_rows(microkernel<T> const& kernel, int width) {
+  return std::min(kernel.rows[static_cast<std::size_t>(width)], kernel.enough_sums / std::max(width, 1));
+}
+
+/// Whether C's rows are one tile high although fewer would be enough: of a few more, and where vectors of B lie across
+/// lines, each of which is loaded in two turns by every tile.
+template <class T>
+bool is_one_row_of_tiles(microkernel<T> const& kernel, std::int64_t m, int width, std::int64_t b_row) {
+  constexpr std::int64_t sums = 24, line = 64 / sizeof(T);
+  return m <= kernel.rows[static_cast<std::size_t>(width)] && (m * width <= sums || b_row % line != 0);
+}
+
+/// Whether rows of A for more steps than a line has are so near to a multiple of a page apart that their lines meet in
+/// one set of L1.
+template <class T>
+bool do_rows_meet(std::int64_t a_row, std::int64_t k) {
+  constexpr std::int64_t size = sizeof(T), line = 64, page = 4096, shift = 8;
+  return k * size > line && (a_row * size + shift) % page <= 2 * shift;
+}
+
+/// The rows of a tile of which a set of L1 still has all lines for the next step, and B's.
+inline std::int64_t rows_of_a_set() {
+  constexpr std::int64_t page = 4096, ways_of_b = 2, least = 4;
+  return std::max(host_caches().l1 / page - ways_of_b, least);
+}
+
+/// The most rows of a tile of this width.
+template <class T>
+std::int64_t highest(microkernel<T> const& kernel, tile_work<T> const& w, std::int64_t m, int width) {
+  auto const most = is_one_row_of_tiles(kernel, m, width, w.b_row) ? m : enough_rows(kernel, width);
+  return w.a_col == 1 && do_rows_meet<T>(w.a_row, w.k) ? std::min(most, rows_of_a_set()) : most;
+}
+
+/// The tiles of one width below each other, from w's operands on, which lie `from`; wide and low ones: what is loaded
+/// of A is used for more columns.
+template <class T>
+void multiply_column_of_tiles(microkernel<T> const& kernel, source from, tile_work<T>& w, std::int64_t m) {
+  auto const* const a = w.a;
+  auto* const c = w.c;
+  int const width = kernel.width_of(w.cols);
+  row_tiles const heights(m, highest(kernel, w, m, width));
+  for (std::int64_t r = 0; r < heights.count; ++r) {
+    auto const height = heights.size(r);
+    kernel.tile(from, width, height)(w);
+    w.a += height * w.a_row;
+    w.c += height * w.ldc;
+  }
+  w.a = a, w.c = c;
+}
+
+/// The columns of C in tiles whose widths differ by one vector at most, but for one of half a vector at the end.
+template <class T>
+struct column_tiles {
+  column_tiles(microkernel<T> const& kernel, std::int64_t columns, std::int64_t widest)
+      : lanes(kernel.lanes),
+        n(columns),
+        in_half(kernel.ends_in_half(n) ? n & (kernel.lanes - 1) : 0),
+        widths(quotient(n - in_half + lanes - 1, lanes), widest) {}
+  std::int64_t size(std::int64_t i, std::int64_t first) const {
+    return i < widths.count ? std::min(widths.size(i) * lanes, n - first) : in_half;
+  }
+  std::int64_t lanes, n, in_half;
+  row_tiles widths;
+};
+
+/// All tiles of m x n elements, on operands whose rows lie together, from w's on.
+template <class T>
+void multiply_tiles_in_place(microkernel<T> const& kernel, tile_work<T>& w, std::int64_t m, std::int64_t n) {
+  column_tiles<T> const columns(kernel, n, kernel.widest);
+  for (std::int64_t i = 0, j = 0; j < n; j += w.cols, w.b += w.cols, w.c += w.cols, ++i) {
+    w.cols = columns.size(i, j);
+    multiply_column_of_tiles(kernel, source::in_place, w, m);
+  }
+}
+
+}  // namespace tandem::cpu
