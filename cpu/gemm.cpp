@@ -186,13 +186,14 @@ plan plan_of(microkernel<T> const& kernel, path way, problem const& p) {
     return turned;
   }
   if (way == path::dots)
-    return {{{.name = "stretch", .m = 0, .n = 0, .k = dots_stretch(host_caches(), kernel, operands<T>(p)), .memory = "L2"},
-             {.name = "register",
-              .m = kernel.dot_rows,
-              .n = kernel.dot_cols,
-              .k = kernel.lanes,
-              .memory = "registers",
-              .keeps_c = true}}};
+    return {
+        {{.name = "stretch", .m = 0, .n = 0, .k = dots_stretch(host_caches(), kernel, operands<T>(p)), .memory = "L2"},
+         {.name = "register",
+          .m = kernel.dot_rows,
+          .n = kernel.dot_cols,
+          .k = kernel.lanes,
+          .memory = "registers",
+          .keeps_c = true}}};
   auto const t = tiling_of(kernel, way, operands<T>(p));
   return {{{.name = "pc", .m = 0, .n = 0, .k = t.kc, .memory = "memory"},
            {.name = "ic", .m = t.mc, .n = 0, .k = t.kc, .memory = "L3"},

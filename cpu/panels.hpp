@@ -47,18 +47,18 @@ struct row_tiles {
 /// How a product is cut. kc, and so the bits of a product, depends on the sizes, the layout and the caches alone; what
 /// is packed and how C is stored also on how the operands lie to cache lines.
 struct tiling {
-  std::int64_t kc = 0;       ///< terms of one pass over C
-  std::int64_t mc = 0;       ///< rows of A that are packed at a time
-  std::int64_t nc = 0;       ///< columns of B that are packed at a time
-  std::int64_t rows = 0;     ///< the most rows of a register tile
-  std::int64_t cols = 0;     ///< columns of a register tile
-  bool pack_a = false;       ///< else A is read where it lies
-  bool pack_b = false;       ///< else B is read where it lies, which it must not be if it is transposed
-  bool b_stays = false;      ///< B, read where it lies, stays in L2: row of tiles by row of tiles, as if it were packed
-  bool b_is_near = false;    ///< B, read where it lies, comes soon in whatever pieces of its rows
-  bool in_place = false;     ///< all operands stay near: one block, none of it copied, nothing asked for (cpu/tiles.hpp)
-  bool all_rows = false;     ///< a tile has all rows of C, and some columns, or all, of a B that is read where it lies
-  bool asks_for_c = false;   ///< tiles ask for C, which lies beyond L2
+  std::int64_t kc = 0;      ///< terms of one pass over C
+  std::int64_t mc = 0;      ///< rows of A that are packed at a time
+  std::int64_t nc = 0;      ///< columns of B that are packed at a time
+  std::int64_t rows = 0;    ///< the most rows of a register tile
+  std::int64_t cols = 0;    ///< columns of a register tile
+  bool pack_a = false;      ///< else A is read where it lies
+  bool pack_b = false;      ///< else B is read where it lies, which it must not be if it is transposed
+  bool b_stays = false;     ///< B, read where it lies, stays in L2: row of tiles by row of tiles, as if it were packed
+  bool b_is_near = false;   ///< B, read where it lies, comes soon in whatever pieces of its rows
+  bool in_place = false;    ///< all operands stay near: one block, none of it copied, nothing asked for (cpu/tiles.hpp)
+  bool all_rows = false;    ///< a tile has all rows of C, and some columns, or all, of a B that is read where it lies
+  bool asks_for_c = false;  ///< tiles ask for C, which lies beyond L2
   std::int64_t c_ahead = 0;  ///< columns from a tile to the one whose C is asked for while it works
   bool streaming = false;    ///< C goes past the caches
   /// Of operands read where they lie, the elements from those that a step of k reads to those which it asks for.

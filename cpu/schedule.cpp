@@ -301,8 +301,8 @@ bool are_short_rows(cache_sizes const& caches, microkernel<T> const& kernel, ope
          o.m > 2 * kernel.mr && std::max(o.a_row, o.ldc) * size <= close;
 }
 
-/// Whether A and B stay in L2 as they are, and C nearly: then tiles find all that they need soon, and blocks, copies and
-/// C's rows asked for ahead take longer than they save. Measured on a Zen 4.
+/// Whether A and B stay in L2 as they are, and C nearly: then tiles find all that they need soon, and blocks, copies
+/// and C's rows asked for ahead take longer than they save. Measured on a Zen 4.
 template <class T>
 bool stay_near(cache_sizes const& caches, operands<T> const& o) {
   constexpr std::int64_t size = sizeof(T);
@@ -394,8 +394,8 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
   t.asks_for_next_c = t.asks_for_c && o.k <= short_sum;
   t.asks_for_a = !as_streams && (!has_small_l2(caches) || t.kc * size >= short_row);
   bool const is_low = has_small_l2(caches) && has_low_tiles(caches, kernel, o);
-  if (is_beyond_l2 && !t.in_place && !t.streaming && !is_low && o.k <= few && kernel.rows[4] > 0 && o.m > 2 * kernel.mr &&
-      o.n > 4 * kernel.nr && o.k * o.n * size <= caches.l2 / 2) {
+  if (is_beyond_l2 && !t.in_place && !t.streaming && !is_low && o.k <= few && kernel.rows[4] > 0 &&
+      o.m > 2 * kernel.mr && o.n > 4 * kernel.nr && o.k * o.n * size <= caches.l2 / 2) {
     // C takes longer than the sums. Of wide tiles it has fewer rows at a time, each longer, and the hardware looks
     // ahead; from beyond L3 not far enough: there the C of the second tile from here is asked for.
     t.rows = kernel.rows[4], t.cols = 4 * kernel.lanes;

@@ -150,7 +150,7 @@ template <class T>
 template <class T>
 void multiply_tiles_packed(microkernel<T> const& kernel, tile_work<T>& w, std::int64_t m, std::int64_t n) {
   constexpr std::int64_t most_packed = (64 / sizeof(T)) * most_packed_terms;  // one vector
-  alignas(64) T packed_b[most_packed];                                          // (k, columns of a tile)
+  alignas(64) T packed_b[most_packed];                                        // (k, columns of a tile)
   std::int64_t const fits = quotient(most_packed, w.k * kernel.lanes);
   column_tiles<T> const columns(kernel, n, std::min(fits, kernel.nr / kernel.lanes));
   auto const* const b = w.b;
