@@ -145,7 +145,7 @@ template <class T, int bm, int bn, int group, int lanes>
 __global__ void __launch_bounds__(add_threads)
     add_parts(gemm_operands<T> g, shares s, T const* parts, bool on_its_side) {
   constexpr int width = vector_width<T>, across = add_threads / lanes, size = bm * bn;
-  __shared__ T sums[lanes][across][width];
+  __shared__ __align__(16) T sums[lanes][across][width];
   int const x = static_cast<int>(threadIdx.x), lane = static_cast<int>(threadIdx.y);
   std::int64_t const tile = blockIdx.y;
   std::int64_t const begin = tile * s.chunks, first = begin / s.share, last = (begin + s.chunks - 1) / s.share;
@@ -166,14 +166,16 @@ __global__ void __launch_bounds__(add_threads)
     });
   }
   if constexpr (lanes > 1) {
-#pragma unroll
-    for (int e = 0; e < width; ++e) sums[lane][x][e] = sum[e];
+    store_vector(sums[lane][x], sum);
     __syncthreads();
     if (lane != 0) return;
 #pragma unroll
-    for (int other = 1; other < lanes; ++other)
+    for (int other = 1; other < lanes; ++other) {
+      T others[width];
+      load_vector(others, sums[other][x]);
 #pragma unroll
-      for (int e = 0; e < width; ++e) sum[e] += sums[other][x][e];
+      for (int e = 0; e < width; ++e) sum[e] += others[e];
+    }
   }
 #pragma unroll
   for (int e = 0; e < width; ++e)
