@@ -14,8 +14,8 @@ constexpr std::int64_t steps_of_sum = 5;
 
 /// Whether C has so few columns, A's rows lying along k, that dot products are faster than tiles. A tile's vectors lie
 /// along the columns of C: each row of A takes a step for each term, however few the columns, or half of one where half
-/// a vector costs that. B is laid along k first, if it does not lie so, 16 bytes in four steps; where half a vector
-/// costs half, steps take longer, and it is two.
+/// a vector costs that. B is laid along k first, if it does not lie so, at a step or so an element; where half a vector
+/// costs half, steps take longer, and it is two for 16 bytes.
 template <class T>
 bool are_few_columns(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, bool lies_along_k) {
   if (n >= kernel.lanes || m <= n) return false;
