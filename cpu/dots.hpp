@@ -12,13 +12,37 @@ namespace tandem::cpu {
 /// In steps of a multiply-add of vectors: what a sum costs at its end, where its lanes are added up.
 constexpr std::int64_t steps_of_sum = 5;
 
+/// The columns of an m x n C behind its last whole vector, if they are `most` at most: as dot products they take a
+/// fraction of the time of a vector, where there are enough rows and terms to be worth their beginning and end. 0:
+/// none.
+template <class T>
+std::int64_t columns_left(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
+                          std::int64_t most) {
+  constexpr std::int64_t many_rows = 16, many_terms = 32;
+  std::int64_t const left = n & (kernel.lanes - 1);  // lanes are a power of two
+  return left <= most && n > kernel.lanes && k >= many_terms && m >= many_rows ? left : 0;
+}
+
+/// Whether dot products are faster than tiles for more columns than a vector has, beside a B that lies along k and an A
+/// that does not come from memory: tiles of two vectors, or of one and half of one, have lanes to spare. It takes tiles
+/// of dot products that multiply twice as often as they load. In elements that are multiplied in the same time.
+template <class T>
+bool are_some_columns(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
+  constexpr std::int64_t wide = 4;
+  std::int64_t const lanes = kernel.lanes, of_a = m * k * static_cast<std::int64_t>(sizeof(T));
+  if (n <= lanes || n >= 2 * lanes || m <= n || kernel.dot_cols < wide || of_a > host_caches().l3 / 4) return false;
+  std::int64_t const of_tiles = kernel.ends_in_half(n) ? lanes * 13 / 8 : lanes * 2;
+  return columns_left(kernel, m, n, k, 2) == 0 && 16 * n * (k + lanes * 5 / 4) < 15 * k * of_tiles;
+}
+
 /// Whether C has so few columns, A's rows lying along k, that dot products are faster than tiles. A tile's vectors lie
 /// along the columns of C: each row of A takes a step for each term, however few the columns, or half of one where half
 /// a vector costs that. B is laid along k first, if it does not lie so, at a step or so an element; where half a vector
 /// costs half, steps take longer, and it is two for 16 bytes.
 template <class T>
 bool are_few_columns(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, bool lies_along_k) {
-  if (n >= kernel.lanes || m <= n) return false;
+  if (n >= kernel.lanes) return lies_along_k && are_some_columns(kernel, m, n, k);
+  if (m <= n) return false;
   bool const slow = kernel.half_costs_half;
   std::int64_t const of_tile = slow && 2 * n <= kernel.lanes ? kernel.lanes / 2 : kernel.lanes;
   std::int64_t const of_sum = slow ? steps_of_sum - 1 : steps_of_sum;
@@ -55,17 +79,6 @@ std::int64_t dots_stretch(cache_sizes const& caches, microkernel<T> const& kerne
 /// room for them, and the processor gains by it.
 template <class T>
 std::int64_t dots_ahead(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o);
-
-/// The columns of an m x n C behind its last whole vector, if they are `most` at most: as dot products they take a
-/// fraction of the time of a vector, where there are enough rows and terms to be worth their beginning and end. 0:
-/// none.
-template <class T>
-std::int64_t columns_left(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
-                          std::int64_t most) {
-  constexpr std::int64_t many_rows = 16, many_terms = 32;
-  std::int64_t const left = n & (kernel.lanes - 1);  // lanes are a power of two
-  return left <= most && n > kernel.lanes && k >= many_terms && m >= many_rows ? left : 0;
-}
 
 extern template std::int64_t dots_stretch(cache_sizes const&, microkernel<float> const&, operands<float> const&);
 extern template std::int64_t dots_stretch(cache_sizes const&, microkernel<double> const&, operands<double> const&);

@@ -167,6 +167,7 @@ bool suits_narrow(microkernel<T> const& kernel, operands<T> const& o) {
   if (o.a_row != 1) return false;
   if (o.m >= kernel.lanes && o.m * o.n * o.k <= little_work) return is_faster_turned(kernel, o);
   if (o.m < o.n) return false;
+  if (o.m >= kernel.lanes && stays_in_l2(o)) return is_faster_turned(kernel, o);
   // Of more work, tiles would copy A or come back to each of its rows for every few columns.
   std::int64_t const quarters = 4 * o.n, vector = kernel.lanes;
   if (quarters <= (stays_in_l2(o) ? 8 : comes_from_far(o) ? 7 : 3) * vector) return true;

@@ -319,6 +319,20 @@ tiling in_place(microkernel<T> const& kernel, operands<T> const& o) {
   return t;
 }
 
+/// The last columns of C that are left to dot products, along A's rows. A vector of few elements loses less.
+template <class T>
+std::int64_t columns_of_dots(microkernel<T> const& kernel, operands<T> const& o) {
+  return o.a_col == 1 ? columns_left(kernel, o.m, o.n, o.k, std::min<std::int64_t>(2, kernel.lanes / 4)) : 0;
+}
+
+/// Whether the last tile of two vectors would have more than one's columns, but half of the second empty: a tile of all
+/// whole vectors and one of half a vector take less.
+template <class T>
+bool leaves_half(microkernel<T> const& kernel, operands<T> const& o) {
+  std::int64_t const vectors = quotient(o.n, kernel.lanes);
+  return kernel.ends_in_half(o.n) && (vectors == 1 || vectors == 3) && columns_of_dots(kernel, o) == 0;
+}
+
 template <class T>
 tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr auto size = static_cast<std::int64_t>(sizeof(T));
@@ -330,6 +344,11 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   if (stay_near(caches, o)) return in_place(kernel, o);
   if (o.m <= 2 * kernel.mr && !transposed_b && !is_copied_sooner(caches, kernel, o)) return skinny(caches, kernel, o);
   if (o.n <= 4 * kernel.nr && (o.a_col == 1 || o.m * size <= 512)) {
+    if (leaves_half(kernel, o)) {
+      std::int64_t const vectors = quotient(o.n, kernel.lanes);
+      t.cols = vectors * kernel.lanes;
+      t.rows = std::min(kernel.rows[static_cast<std::size_t>(vectors)], kernel.rows[0]);
+    }
     // A narrow C: A is used up as it comes, along its rows or in rows that are short; a block of B fills half of L2.
     // Where threads may share k, it is a page of a row of A deep at most: of more blocks they have more equal shares.
     t.b_stays = (near || is_soon_done(caches, kernel, o)) && has_whole_lines(o);
@@ -388,8 +407,7 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
   // Intel's processors fetch C's rows ahead by themselves, and lose where it is asked for, unless a tile has whole
   // rows; so do those of a small L2.
   t.asks_for_c = is_beyond_l2 && !as_streams && ((!has_large_l2(caches) && !has_small_l2(caches)) || o.n <= t.cols);
-  // Along A's rows. A vector of few elements loses less.
-  if (o.a_col == 1) t.dot_cols = columns_left(kernel, o.m, o.n, o.k, std::min<std::int64_t>(2, kernel.lanes / 4));
+  t.dot_cols = columns_of_dots(kernel, o);
   t.streaming = streams(caches, o, t);
   t.asks_for_next_c = t.asks_for_c && o.k <= short_sum;
   t.asks_for_a = !as_streams && (!has_small_l2(caches) || t.kc * size >= short_row);

@@ -73,10 +73,10 @@ bool is_small(microkernel<T> const& kernel, problem const& p) {
 
 template <class T>
 bool is_deep(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
-  constexpr std::int64_t near = 1 << 16, near_bytes = 128 << 10, few_rows = 2;
-  if (k < long_sum || m > kernel.most_deep || (m + n) * k > near) return false;
-  if (n <= 4 * kernel.lanes) return kernel.deep_tile(m, n) != nullptr;
-  return m <= few_rows && n * k * static_cast<std::int64_t>(sizeof(T)) <= near_bytes;
+  constexpr std::int64_t size = sizeof(T), near = 128 << 10, few_rows = 2;
+  if (k < long_sum || m > kernel.most_deep) return false;
+  if (n <= 4 * kernel.lanes) return (m + n) * k * size <= host_caches().l2 && kernel.deep_tile(m, n) != nullptr;
+  return m <= few_rows && n * k * size <= near;
 }
 
 namespace {
@@ -203,8 +203,8 @@ int threads_of_small(microkernel<T> const& kernel, problem const& p, execution c
 }
 
 constexpr std::int64_t some_products = 500;  // dot products need some length before they are worth their beginning
-constexpr std::int64_t few_products = 1024, long_edge = 128;     // of so few the tiles, unless C's rows are long
-constexpr std::int64_t turned_rows = 4, least_turned_terms = 4;  // of C's transpose
+constexpr std::int64_t few_products = 1024, long_edge = 128;  // of so few the tiles, unless C's rows are long
+constexpr std::int64_t most_turned_bytes = 16 << 10;          // of C's transpose, on the stack
 
 /// Of few terms, whether C is large enough for one loop over it to begin sooner than tiles end. Tiles take longer if B
 /// is transposed, but then this loop has B turned as well.
@@ -215,17 +215,19 @@ bool is_worth_a_loop(microkernel<T> const& kernel, std::int64_t m, std::int64_t 
 }
 
 /// The ways through a small product. On a tile's work: one tile, or several (with B packed, if it is transposed); a
-/// tile of so few columns and terms that a transposed B is turned in registers; a few terms beside a B that stays in L1
-/// as it lies; a column of dot products, or dot products of operands along k; a few rows of long sums; a few whole rows
-/// in registers, or parts of them. On a problem, by several threads if it is worth them: passes over C, dot products,
-/// C's transpose, and tiles beside columns that are left over.
+/// tile of so few columns and terms that a transposed B is turned in registers; tiles of C's transpose, beside a
+/// transposed A and B's columns or its rows; a few terms beside a B that stays in L1 as it lies; a column of dot
+/// products, or dot products of operands along k; a few rows of long sums; a few whole rows in registers, or parts of
+/// them. On a problem, by several threads if it is worth them: passes over C, dot products, C's transpose, and tiles
+/// beside columns that are left over.
 enum class way {
   open,
   one_tile,
   tiles,
   packed_tiles,
   turned_tile,
-  turned_tiles,
+  turned_tiles_of_columns,
+  turned_tiles_of_rows,
   few_terms_near,
   column,
   dots_near,
@@ -279,11 +281,20 @@ template <class T>
   multiply_tiles(kernel, p, columns_left(kernel, p));
 }
 
-/// Of few products of two transposed operands, whether C's transpose is there sooner, which has few rows, longer than a
-/// vector, for some terms.
+/// Elements from row to row of C's transpose, whole vectors.
 template <class T>
-bool suits_turned_tiles(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
-  return n > 1 && n <= turned_rows && m > kernel.lanes && k >= least_turned_terms;
+std::int64_t turned_apart(microkernel<T> const& kernel, std::int64_t m) {
+  return quotient(m + kernel.lanes - 1, kernel.lanes) * kernel.lanes;
+}
+
+/// Of a transposed A and a C of at most half a vector's columns, whether C's transpose is there sooner, whose vectors
+/// are full. The fewer columns there are, and if B has to be turned for the other ways, the fewer terms are enough.
+template <class T>
+bool suits_turned_tiles(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, bool trans_b) {
+  constexpr std::int64_t size = sizeof(T), some_terms = 9, many_terms = 64;  // of which sums are split
+  if (k > many_terms || n < 2 || 2 * n > kernel.lanes || m < kernel.lanes) return false;
+  std::int64_t const enough = trans_b ? (n <= 4 ? 2 : some_terms) : n <= 3 ? n + 2 : some_terms;
+  return k >= enough && turned_apart(kernel, m) * n * size <= most_turned_bytes;
 }
 
 template <class T>
@@ -312,8 +323,7 @@ template <class T>
       are_few_terms(kernel, m, n, k, trans_a ? 1 : lda) && !copies_rows_of_b(kernel, m, n, k, b_row) &&
       !asks_for_rows_of_c(kernel, m, n, k, n))
     return way::few_terms_near;
-  if (m * n * k <= few_products && n <= long_edge)
-    return trans_a && trans_b && suits_turned_tiles(kernel, m, n, k) ? way::turned_tiles : tiles;
+  if (m * n * k <= few_products && n <= long_edge) return tiles;
   bool const may_be_turned = trans_b && m >= kernel.lanes && k >= terms_turned;
   bool const may_be_narrow = trans_a && (may_be_turned || (m >= n && n <= 2 * kernel.lanes));
   if (may_be_narrow || turned || streams_rows<T>(m, n)) return way::open;
@@ -326,6 +336,8 @@ template <class T>
 template <class T>
 [[gnu::noinline]] way way_of(microkernel<T> const& kernel, problem const& p, bool packs) {
   std::int64_t const b_row = packs || !p.trans_b ? p.ldb : 1;
+  if (p.trans_a && suits_turned_tiles(kernel, p.m, p.n, p.k, packs))
+    return packs ? way::turned_tiles_of_columns : way::turned_tiles_of_rows;
   bool const is_short = p.k < long_sum && (p.n > 1 || ends_soon_in_tile(p.m, p.k));
   if (!packs && is_short && is_one_tile(kernel, p.m, p.n, p.k)) return way::one_tile;
   auto const known = look_closely(kernel, p.m, p.n, p.k, p.trans_a, packs, p.lda, b_row);
@@ -335,19 +347,23 @@ template <class T>
   return packs ? way::packed_tiles : way::tiles;
 }
 
-/// C's transpose in tiles, where both operands are transposed: in the transposed product neither is.
+/// C's transpose in tiles, beside a transposed A, whose columns are then the rows of what is multiplied along them.
 template <class T>
 [[gnu::noinline]] void multiply_turned_tiles(microkernel<T> const& kernel, tile_work<T> const& w, std::int64_t m,
-                                             std::int64_t n) {
-  constexpr std::int64_t most_lanes = 64 / sizeof(T);
-  alignas(64) T sums[few_products / least_turned_terms + turned_rows * most_lanes];  // (n, apart)
-  std::int64_t const apart = quotient(m + kernel.lanes - 1, kernel.lanes) * kernel.lanes;
+                                             std::int64_t n, bool trans_b) {
+  alignas(64) T sums[most_turned_bytes / sizeof(T)];  // (n, apart)
+  std::int64_t const apart = turned_apart(kernel, m);
   tile_work<T> t;
   t.k = w.k;
-  t.a = w.b, t.a_row = w.b_row, t.a_col = 1;
+  t.a = w.b, t.a_row = trans_b ? w.b_row : 1, t.a_col = trans_b ? 1 : w.b_row;
   t.b = w.a, t.b_row = w.a_col;
   t.c = sums, t.ldc = apart;
-  multiply_tiles_in_place(kernel, t, n, m);
+  if (w.k <= kernel.most_terms) {
+    t.cols = m;
+    kernel.update_along[static_cast<std::size_t>(w.k - 1)](t, n, false);
+  } else {
+    multiply_tiles_in_place(kernel, t, n, m);
+  }
   kernel.write_turned(m, n, w.alpha, sums, apart, w.beta, w.c, w.ldc);
 }
 
@@ -392,7 +408,8 @@ template <class T>
   if (known == way::tiles) return multiply_tiles_in_place(kernel, w, m, n);
   if (known == way::packed_tiles) return multiply_tiles_packed(kernel, w, m, n);
   if (known == way::turned_tile) return kernel.turned_tile(w, m);
-  if (known == way::turned_tiles) return multiply_turned_tiles(kernel, w, m, n);
+  if (known == way::turned_tiles_of_columns) return multiply_turned_tiles(kernel, w, m, n, true);
+  if (known == way::turned_tiles_of_rows) return multiply_turned_tiles(kernel, w, m, n, false);
   if (known == way::few_terms_near) return multiply_few_terms_near(kernel, w, m);
   if (known == way::column) return multiply_column(kernel, w, m);
   if (known == way::dots_near) return multiply_dots_in_place(kernel, w, m);
@@ -438,7 +455,7 @@ class ways_met {
   }
 
  private:
-  static constexpr int bits = 8, of_way = 4;
+  static constexpr int bits = 8, of_way = 5;
   static_assert(static_cast<int>(way::tiles_and_columns) < 1 << of_way);  // the last
   std::array<std::atomic<std::uint64_t>, 1 << bits> words_ = {};
 };
@@ -605,9 +622,10 @@ prepared_gemm prepare_small(microkernel<T> const& kernel, problem const& given) 
   auto known = way_of(kernel, p, packs);
   if (known == way::open) known = way_of_several(kernel, operands<T>(p));
   if (is_of_tile_work(known))
-    return prepare_at_once<T, way::one_tile, way::tiles, way::packed_tiles, way::turned_tile, way::turned_tiles,
-                           way::few_terms_near, way::column, way::dots_near, way::deep_tiles, way::wide_tile,
-                           way::wide_tiles>(kernel, known, w, p, is_column);
+    return prepare_at_once<T, way::one_tile, way::tiles, way::packed_tiles, way::turned_tile,
+                           way::turned_tiles_of_columns, way::turned_tiles_of_rows, way::few_terms_near, way::column,
+                           way::dots_near, way::deep_tiles, way::wide_tile, way::wide_tiles>(kernel, known, w, p,
+                                                                                             is_column);
   return prepare(prepared_several<T>{kernel, known, p}, is_column);
 }
 

@@ -167,6 +167,17 @@ HWY_INLINE void pack_transposed(T const* HWY_RESTRICT src, std::int64_t stride_w
   }
 }
 
+// A vector of each of two to four columns that lie together.
+template <int cols, class D, class T = hn::TFromD<D>>
+HWY_INLINE void load_interleaved(D d, T const* HWY_RESTRICT from, hn::Vec<D> (&v)[4]) {
+  if constexpr (cols == 2)
+    hn::LoadInterleaved2(d, from, v[0], v[1]);
+  else if constexpr (cols == 3)
+    hn::LoadInterleaved3(d, from, v[0], v[1], v[2]);
+  else
+    hn::LoadInterleaved4(d, from, v[0], v[1], v[2], v[3]);
+}
+
 // The same for rows of two or three elements that lie together, as far as whole vectors go; returns how many those are.
 template <int cols, class T>
 HWY_INLINE std::int64_t turn_together(T const* HWY_RESTRICT src, std::int64_t rows, T* HWY_RESTRICT out,
@@ -175,11 +186,8 @@ HWY_INLINE std::int64_t turn_together(T const* HWY_RESTRICT src, std::int64_t ro
   constexpr int N = lanes<T>;
   std::int64_t r = 0;
   for (; r + N <= rows; r += N) {
-    hn::Vec<decltype(d)> v[3];
-    if constexpr (cols == 2)
-      hn::LoadInterleaved2(d, src + 2 * r, v[0], v[1]);
-    else
-      hn::LoadInterleaved3(d, src + 3 * r, v[0], v[1], v[2]);
+    hn::Vec<decltype(d)> v[4];
+    load_interleaved<cols>(d, src + cols * r, v);
     HWY_UNROLL(3)
     for (int c = 0; c < cols; ++c) hn::StoreU(v[c], d, out + c * apart + r);
   }

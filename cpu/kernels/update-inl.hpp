@@ -290,6 +290,37 @@ HWY_INLINE void write_rows(std::int64_t rows, first_lanes<D> const& there, T alp
     if (e < rows) there.store(v[e], c + e * ldc);
 }
 
+// The same for a C of two, three or four columns that lie together, as far as whole vectors of S go; returns how many
+// rows those are.
+template <int cols, class T>
+HWY_INLINE std::int64_t write_together(std::int64_t rows, T alpha, T const* HWY_RESTRICT sums, std::int64_t apart,
+                                       T beta, T* HWY_RESTRICT c) {
+  hn::ScalableTag<T> const d;
+  constexpr int N = lanes<T>;
+  auto const va = hn::Set(d, alpha), vb = hn::Set(d, beta);
+  std::int64_t i = 0;
+  for (; i + N <= rows; i += N, c += cols * N) {
+    hn::Vec<decltype(d)> v[4], old[4];
+    HWY_UNROLL(4)
+    for (int j = 0; j < cols; ++j) v[j] = hn::LoadU(d, sums + j * apart + i);
+    if (beta != 0) {
+      load_interleaved<cols>(d, c, old);
+      HWY_UNROLL(4)
+      for (int j = 0; j < cols; ++j) v[j] = hn::MulAdd(va, v[j], hn::Mul(vb, old[j]));
+    } else {
+      HWY_UNROLL(4)
+      for (int j = 0; j < cols; ++j) v[j] = hn::Mul(va, v[j]);
+    }
+    if constexpr (cols == 2)
+      hn::StoreInterleaved2(v[0], v[1], d, c);
+    else if constexpr (cols == 3)
+      hn::StoreInterleaved3(v[0], v[1], v[2], d, c);
+    else
+      hn::StoreInterleaved4(v[0], v[1], v[2], v[3], d, c);
+  }
+  return i;
+}
+
 // C (rows x cols) = alpha S^T + beta C, where S (cols x rows) lies with `apart` elements between its rows, a multiple
 // of a vector's. All rows of a block are read before the first is written, as above. Whole vectors of C where those are
 // wider than square blocks.
@@ -299,6 +330,12 @@ HWY_NOINLINE void write_turned(std::int64_t rows, std::int64_t cols, T alpha, T 
   constexpr int E = transpose_edge<T>, Q = 16 / sizeof(T), N = lanes<T>;
   using whole = hn::ScalableTag<T>;
   using square = edge_vector<T>;
+  std::int64_t const together = ldc != cols ? 0
+                                : cols == 2 ? write_together<2>(rows, alpha, sums, apart, beta, c)
+                                : cols == 3 ? write_together<3>(rows, alpha, sums, apart, beta, c)
+                                : cols == 4 ? write_together<4>(rows, alpha, sums, apart, beta, c)
+                                            : 0;
+  rows -= together, sums += together, c += together * ldc;
   std::int64_t j = 0;
   for (; N > E && j + N <= cols; j += N) {
     first_lanes<whole> const all(N);
