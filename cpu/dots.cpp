@@ -83,10 +83,11 @@ std::int64_t dots_stretch(cache_sizes const& caches, microkernel<T> const& kerne
 
 template <class T>
 std::int64_t dots_ahead(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
-  constexpr std::int64_t size = sizeof(T), along = 512 / size;
+  constexpr std::int64_t size = sizeof(T), along = 512 / size, far = (32 << 10) / size;
   auto const r = cast(o);
-  if (follows_rows(caches) || r.rows * o.k * size <= caches.l3) return 0;
-  std::int64_t const rows = r.few == 1 ? kernel.dot_rows_from_memory : kernel.dot_rows;
+  if (follows_rows(caches) || r.rows * o.k * size <= caches.l3 / 4) return 0;  // what others may leave of L3
+  std::int64_t const of_tile = r.few == 1 ? kernel.dot_rows_from_memory : kernel.dot_rows;
+  std::int64_t const rows = std::max(of_tile, far / o.k);  // of short ones some tiles' rows
   return rows * dots_stretch(caches, kernel, o) * size <= caches.l2 / 2 ? rows * r.large_row : along;
 }
 

@@ -35,20 +35,31 @@ bool are_some_columns(microkernel<T> const& kernel, std::int64_t m, std::int64_t
   return columns_left(kernel, m, n, k, 2) == 0 && 16 * n * (k + lanes * 5 / 4) < 15 * k * of_tiles;
 }
 
+/// The same of few columns where half a vector costs half of one, or two thirds, as it loads an element of A no less.
+/// Of columns that are not a multiple of a tile's, tiles are narrower and load more often. Fitted to both ways through
+/// 400 products on a Zen 4; in 48ths of an element.
+template <class T>
+bool are_few_of_halves(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
+                       bool lies_along_k) {
+  std::int64_t const lanes = kernel.lanes, whole_k = (k + lanes - 1) / lanes * lanes;
+  std::int64_t const of_tile = 2 * n <= lanes ? 32 * lanes : 51 * lanes;
+  std::int64_t const of_dots = n > kernel.dot_cols && n % kernel.dot_cols != 0 ? 60 * n : 48 * n;
+  constexpr std::int64_t of_sum = 2, of_element = 12;
+  std::int64_t const copying = lies_along_k ? 0 : of_element * k;
+  return of_dots * (m * (whole_k + lanes * of_sum) + copying) < m * k * of_tile;
+}
+
 /// Whether C has so few columns, A's rows lying along k, that dot products are faster than tiles. A tile's vectors lie
-/// along the columns of C: each row of A takes a step for each term, however few the columns, or half of one where half
-/// a vector costs that. B is laid along k first, if it does not lie so, at a step or so an element; where half a vector
-/// costs half, steps take longer, and it is two for 16 bytes.
+/// along the columns of C: each row of A takes a step for each term, however few the columns. B is laid along k first,
+/// if it does not lie so, at a step or so an element.
 template <class T>
 bool are_few_columns(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, bool lies_along_k) {
-  if (n >= kernel.lanes) return lies_along_k && are_some_columns(kernel, m, n, k);
+  std::int64_t const lanes = kernel.lanes;
+  if (n >= lanes) return lies_along_k && are_some_columns(kernel, m, n, k);
   if (m <= n) return false;
-  bool const slow = kernel.half_costs_half;
-  std::int64_t const of_tile = slow && 2 * n <= kernel.lanes ? kernel.lanes / 2 : kernel.lanes;
-  std::int64_t const of_sum = slow ? steps_of_sum - 1 : steps_of_sum;
-  std::int64_t const of_element = slow ? kernel.lanes * static_cast<std::int64_t>(sizeof(T)) / 8 : kernel.lanes;
-  std::int64_t const copying = lies_along_k ? 0 : of_element * k;
-  return n * (m * (k + kernel.lanes * of_sum) + copying) < m * k * of_tile;
+  if (kernel.half_costs_half) return are_few_of_halves(kernel, m, n, k, lies_along_k);
+  std::int64_t const copying = lies_along_k ? 0 : lanes * k;
+  return n * (m * (k + lanes * steps_of_sum) + copying) < m * k * lanes;
 }
 
 /// What computes all of so few dot products at once; null: they are more. Their sums are added in another order, so it
@@ -75,8 +86,8 @@ template <class T>
 std::int64_t dots_stretch(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o);
 
 /// How far ahead of what is read to ask for a large operand that lies beyond the caches, in elements; 0: not at all.
-/// Its rows begin where no hardware prefetcher looks, so the next ones are asked for while these are read, if L2 has
-/// room for them, and the processor gains by it.
+/// Its rows begin where no hardware prefetcher looks, so the next ones are asked for while these are read, some tens of
+/// KiB ahead or a tile's, if L2 has room for them, and the processor gains by it.
 template <class T>
 std::int64_t dots_ahead(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o);
 

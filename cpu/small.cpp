@@ -309,7 +309,8 @@ template <class T>
   if (!trans_b && are_whole_rows(kernel, m, n, k)) return way::wide_tile;
   if (!trans_b && is_deep(kernel, m, n, k)) return way::deep_tiles;
   if (!trans_b && m <= kernel.wide_rows && are_in_wide_tiles(host_caches(), kernel, m, n, k)) return way::wide_tiles;
-  bool const in_columns = !trans_a && !trans_b && k > long_of_columns && are_few_columns(kernel, m, n, k, b_row == 1);
+  bool const may_be_columns = !trans_a && !trans_b && (kernel.half_costs_half || k > long_of_columns);
+  bool const in_columns = may_be_columns && are_few_columns(kernel, m, n, k, b_row == 1);
   if (in_columns) return way::open;
   bool const turned = trans_a && m >= 4 * n && m * k >= worth_turning && kernel.deep_tile(n, m) != nullptr;
   if (!trans_b && !turned && is_one_tile(kernel, m, n, k)) return way::one_tile;

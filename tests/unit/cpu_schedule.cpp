@@ -220,9 +220,9 @@ TEST_CASE("one or two rows of C take B as a few streams") {
   }
 }
 
-TEST_CASE("of a B in memory the next rows are asked for while these are read, if a small L2 has room for them") {
+TEST_CASE("of an operand in memory the next rows are asked for while these are read, if a small L2 has room for them") {
   cache_sizes const small{.l1 = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20}, large{small.l1, 2 << 20, small.l3},
-      zen5{48 << 10, small.l2, small.l3};
+      zen5{48 << 10, small.l2, small.l3}, zen3{small.l1, 512 << 10, small.l3};
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
     constexpr std::int64_t size = sizeof(T);
     auto const row_of_c = [&](cache_sizes const& caches, std::int64_t n, std::int64_t k) {
@@ -246,14 +246,54 @@ TEST_CASE("of a B in memory the next rows are asked for while these are read, if
     auto const column_of_c = [&](cache_sizes const& caches, std::int64_t m, std::int64_t n, std::int64_t k) {
       return tandem::cpu::dots_ahead(caches, kernel, product<T>(m, n, k));
     };
-    CHECK(column_of_c(small, 8192, 1, 4096 / size) == 0);
-    CHECK(column_of_c(small, 8193, 1, 4096 / size) == kernel.dot_rows_from_memory * 4096 / size);
-    CHECK(column_of_c(small, 8193, 2, 4096 / size) == kernel.dot_rows * 4096 / size);
+    CHECK(column_of_c(small, 2048, 1, 4096 / size) == 0);  // A has a quarter of L3
+    CHECK(column_of_c(small, 2049, 1, 4096 / size) == kernel.dot_rows_from_memory * 4096 / size);
+    CHECK(column_of_c(small, 2049, 2, 4096 / size) == (32 << 10) / size);
+    CHECK(column_of_c(small, 100000, 2, 256 / size) == (32 << 10) / size);
+    CHECK(column_of_c(small, 513, 2, 65536 / size) == kernel.dot_rows * 65536 / size);
     CHECK(column_of_c(small, 513, 1, 65536 / size) == kernel.dot_rows_from_memory * 65536 / size);
     CHECK(column_of_c(small, 257, 1, 131072 / size) == 512 / size);
     CHECK(column_of_c(large, 100000, 1, 4096 / size) == 0);
     CHECK(column_of_c(zen5, 100000, 1, 4096 / size) == 0);
+    CHECK(column_of_c(zen3, 100000, 1, 4096 / size) == 0);
   });
+}
+
+TEST_CASE("where half a vector costs half, a narrow C is no wider than its half vectors") {
+  cache_sizes const caches{.l1 = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    auto in_halves = kernel;
+    in_halves.half_costs_half = kernel.rows[0] > 0;
+    auto const cols = [&](auto const& of_kernel, std::int64_t n) {
+      return tandem::cpu::choose_tiling(caches, of_kernel, product<T>(3000, n, 1000)).cols;
+    };
+    std::int64_t const lanes = kernel.lanes, half = lanes / 2;
+    if (in_halves.half_costs_half) {
+      CHECK(cols(in_halves, lanes + half) == lanes);
+      CHECK(cols(in_halves, 3 * lanes + half) == 3 * lanes);
+      CHECK(cols(in_halves, lanes + half + 1) == kernel.nr);
+    }
+    auto in_wholes = kernel;
+    in_wholes.half_costs_half = false;
+    CHECK(cols(in_wholes, lanes + half) == kernel.nr);
+  });
+}
+
+TEST_CASE("where half a vector costs half, dot products are for few columns of many terms") {
+  for (auto const* set : tandem::cpu::instruction_sets()) {
+    INFO(set->technique);
+    auto kernel = set->f32;
+    if (kernel.rows[0] == 0) continue;
+    kernel.half_costs_half = true;
+    CHECK(!tandem::cpu::are_few_columns(kernel, 400, 4, 16, false));
+    CHECK(tandem::cpu::are_few_columns(kernel, 400, 4, 64, false));
+    CHECK(!tandem::cpu::are_few_columns(kernel, 400, 6, 64, false));  // tiles of three columns load more often
+    CHECK(tandem::cpu::are_few_columns(kernel, 400, 6, 200, false));
+    CHECK(tandem::cpu::are_few_columns(kernel, 300, 20, 300, true));
+    CHECK(!tandem::cpu::are_few_columns(kernel, 300, 20, 300, false));  // which would have B laid along k first
+    CHECK(!tandem::cpu::are_few_columns(kernel, 300, 24, 300, true));   // tiles of one and a half vectors are full
+    CHECK(!tandem::cpu::are_few_columns(kernel, 300, 18, 300, true));   // whose last two columns are
+  }
 }
 
 TEST_CASE("blocks of a narrow B are at most a page of a row of A deep where threads may share k") {
