@@ -24,18 +24,17 @@ std::int64_t columns_left(microkernel<T> const& kernel, std::int64_t m, std::int
 }
 
 /// Whether dot products are faster than tiles for more columns than a vector has, beside a B that lies along k and an A
-/// that does not come from memory: tiles of two vectors, or of one and half of one, have lanes to spare. It takes tiles
-/// of dot products that multiply twice as often as they load. In elements that are multiplied in the same time.
+/// that does not come from memory: tiles of two vectors, or of one and half of one, have lanes to spare. Where half a
+/// vector costs half; Intel's processors lose up to two fifths once A is in L3.
 template <class T>
 bool are_some_columns(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
-  constexpr std::int64_t wide = 4;
   std::int64_t const lanes = kernel.lanes, of_a = m * k * static_cast<std::int64_t>(sizeof(T));
-  if (n <= lanes || n >= 2 * lanes || m <= n || kernel.dot_cols < wide || of_a > host_caches().l3 / 4) return false;
+  if (n <= lanes || n >= 2 * lanes || m <= n || of_a > host_caches().l3 / 4) return false;
   std::int64_t const of_tiles = kernel.ends_in_half(n) ? lanes * 13 / 8 : lanes * 2;
   return columns_left(kernel, m, n, k, 2) == 0 && 16 * n * (k + lanes * 5 / 4) < 15 * k * of_tiles;
 }
 
-/// The same of few columns where half a vector costs half of one, or two thirds, as it loads an element of A no less.
+/// The same of few columns: half a vector costs half of one, or two thirds, as it loads an element of A no less.
 /// Of columns that are not a multiple of a tile's, tiles are narrower and load more often. Fitted to both ways through
 /// 400 products on a Zen 4; in 48ths of an element.
 template <class T>
@@ -55,8 +54,8 @@ bool are_few_of_halves(microkernel<T> const& kernel, std::int64_t m, std::int64_
 template <class T>
 bool are_few_columns(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, bool lies_along_k) {
   std::int64_t const lanes = kernel.lanes;
-  if (n >= lanes) return lies_along_k && are_some_columns(kernel, m, n, k);
-  if (m <= n) return false;
+  if (kernel.half_costs_half && n >= lanes) return lies_along_k && are_some_columns(kernel, m, n, k);
+  if (n >= lanes || m <= n) return false;
   if (kernel.half_costs_half) return are_few_of_halves(kernel, m, n, k, lies_along_k);
   std::int64_t const copying = lies_along_k ? 0 : lanes * k;
   return n * (m * (k + lanes * steps_of_sum) + copying) < m * k * lanes;
