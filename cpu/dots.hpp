@@ -34,9 +34,9 @@ bool are_some_columns(microkernel<T> const& kernel, std::int64_t m, std::int64_t
   return columns_left(kernel, m, n, k, 2) == 0 && 16 * n * (k + lanes * 5 / 4) < 15 * k * of_tiles;
 }
 
-/// The same of few columns: half a vector costs half of one, or two thirds, as it loads an element of A no less.
-/// Of columns that are not a multiple of a tile's, tiles are narrower and load more often. Fitted to both ways through
-/// 400 products on a Zen 4; in 48ths of an element.
+/// Whether they are for fewer columns than a vector has, where half a vector costs less than one: two thirds, since it
+/// waits for as many elements of A. Columns that are no multiple of a dot tile's make narrower tiles, which load more
+/// often for what they multiply. Fitted to both ways through 400 products on a Zen 4; in 48ths of an element.
 template <class T>
 bool are_few_of_halves(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
                        bool lies_along_k) {
