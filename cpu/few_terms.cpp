@@ -13,12 +13,14 @@
 namespace tandem::cpu {
 namespace {
 
-/// Whether C is written once, in whole lines, and is too large to be found in a cache afterwards.
+/// Whether C is written once, by all terms together, in whole lines, and is too large to be found in a cache
+/// afterwards.
 template <class T>
 bool streams(microkernel<T> const& kernel, operands<T> const& o) {
   constexpr std::int64_t size = sizeof(T), line = 64;
-  return o.beta == 0 && !goes_down(kernel, o.m, o.n, o.k) && o.m * o.n * size > host_caches().l3 / 2 &&
-         (o.m == 1 || o.ldc * size % line == 0) && reinterpret_cast<std::uintptr_t>(o.c) % line == 0;
+  return o.beta == 0 && o.k <= kernel.most_terms && !goes_down(kernel, o.m, o.n, o.k) &&
+         o.m * o.n * size > host_caches().l3 / 2 && (o.m == 1 || o.ldc * size % line == 0) &&
+         reinterpret_cast<std::uintptr_t>(o.c) % line == 0;
 }
 
 /// The rows and columns of C in one thread. B's rows stay in L1; a transposed B is turned, piece by piece.

@@ -5,16 +5,22 @@
 #ifdef __linux__
 #include <sched.h>
 #endif
+#ifdef __SSE2__
+#include <xmmintrin.h>
+#endif
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cfenv>
 #include <chrono>
 #include <memory>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <tandem/thread_own.hpp>
 
 #include "hwy/cache_control.h"
 
@@ -63,6 +69,25 @@ int current_processor() noexcept {
 #endif
 }
 
+/// How the calling thread's arithmetic rounds and treats subnormal numbers: a product's is the caller's in all threads.
+#ifdef __SSE2__
+unsigned arithmetic_mode() noexcept {
+  constexpr unsigned raised = 0x3f;  // exceptions so far, which are each thread's own
+  return _mm_getcsr() & ~raised;
+}
+void set_arithmetic_mode(unsigned mode) noexcept { _mm_setcsr(mode); }
+#elif defined(__aarch64__)
+std::uint64_t arithmetic_mode() noexcept {
+  std::uint64_t mode;
+  asm volatile("mrs %0, fpcr" : "=r"(mode));
+  return mode;
+}
+void set_arithmetic_mode(std::uint64_t mode) noexcept { asm volatile("msr fpcr, %0" ::"r"(mode)); }
+#else
+int arithmetic_mode() noexcept { return std::fegetround(); }
+void set_arithmetic_mode(int mode) noexcept { std::fesetround(mode); }
+#endif
+
 class team {
  public:
   team() = default;
@@ -79,6 +104,7 @@ class team {
     work_ = work;
     context_ = context;
     processor_ = current_processor();
+    mode_ = arithmetic_mode();
     busy_.store(helpers, std::memory_order_relaxed);
     for (int i = 0; i < helpers; ++i) workers_[static_cast<std::size_t>(i)]->tell(order::work);
     // A worker that was woken on this processor leaves it as soon as it gets it.
@@ -152,6 +178,7 @@ class team {
       if (self->told.load(std::memory_order_acquire) == static_cast<int>(order::stop)) return;
       if (!self->takes_order()) continue;  // the caller has done it
       leave_processor(processor_);
+      set_arithmetic_mode(mode_);
       work_(context_, part);
       if (busy_.fetch_sub(1, std::memory_order_acq_rel) == 1) busy_.notify_one();
     }
@@ -160,26 +187,41 @@ class team {
   std::vector<std::unique_ptr<worker>> workers_;
   void (*work_)(void*, int) = nullptr;
   void* context_ = nullptr;
-  int processor_ = -1;         // the caller's
+  int processor_ = -1;  // the caller's
+  decltype(arithmetic_mode()) mode_ = {};
   std::atomic<int> busy_ = 0;  // workers that have not finished
   clock::time_point last_wanted_ = {};
 };
 
-/// The calling thread's team. A forked child has the object but not its threads: it leaves it and makes another.
-team& thread_team() {
-  thread_local struct holder {
-    std::unique_ptr<team> current = std::make_unique<team>();
-    pid_t owner = getpid();
-    ~holder() {
-      if (owner != getpid()) static_cast<void>(current.release());
-    }
-  } mine;
-  if (mine.owner != getpid()) {
-    static_cast<void>(mine.current.release());
-    mine.current = std::make_unique<team>();
-    mine.owner = getpid();
+/// A thread's team. A forked child has the object but not its threads: it leaves it and makes another.
+class team_of_process {
+ public:
+  team_of_process() = default;
+  team_of_process(team_of_process const&) = delete;
+  team_of_process& operator=(team_of_process const&) = delete;
+  ~team_of_process() { leave_forked(); }
+
+  team& get() {
+    if (leave_forked()) current_ = std::make_unique<team>();
+    return *current_;
   }
-  return *mine.current;
+
+ private:
+  bool leave_forked() {
+    if (owner_ == getpid()) return false;
+    static_cast<void>(current_.release());
+    owner_ = getpid();
+    return true;
+  }
+
+  std::unique_ptr<team> current_ = std::make_unique<team>();
+  pid_t owner_ = getpid();
+};
+
+/// nullptr once the calling thread's objects are destroyed.
+team* thread_team() {
+  auto* const own = thread_own<team_of_process>();
+  return own != nullptr ? &own->get() : nullptr;
 }
 
 }  // namespace
@@ -189,8 +231,14 @@ int offered_threads(execution const& e) {
   return std::clamp(e.threads > 0 ? e.threads : omp_get_max_threads(), 1, most_threads);
 }
 
-bool is_team_wanted_often() { return thread_team().is_wanted_often(); }
+bool is_team_wanted_often() {
+  auto* const team = thread_team();
+  return team != nullptr && team->is_wanted_often();
+}
 
-void run_team(int parts, void (*work)(void*, int), void* context) { thread_team().run(parts, work, context); }
+void run_team(int parts, void (*work)(void*, int), void* context) {
+  if (auto* const team = thread_team()) return team->run(parts, work, context);
+  for (int part = 0; part < parts; ++part) work(context, part);
+}
 
 }  // namespace tandem::cpu

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <tandem/error.hpp>
+#include <tandem/thread_own.hpp>
 
 namespace tandem::cpu {
 
@@ -30,8 +31,9 @@ void* workspace::reserve(std::size_t bytes) {
 }
 
 workspace& thread_workspace() {
-  thread_local workspace instance;
-  return instance;
+  if (auto* const own = thread_own<workspace>()) return *own;
+  thread_local auto& of_last_calls = *new workspace;  // by destructors at the thread's end; never destroyed
+  return of_last_calls;
 }
 
 }  // namespace tandem::cpu

@@ -67,7 +67,7 @@ bool share_memory(matrix_operand const& x, matrix_operand const& y, dtype type) 
 
 // An element of x is an element of y, and not at the same index: y[i] += x[i] on one and the same view is sound.
 bool share_memory(vector_operand const& x, vector_operand const& y, dtype type) {
-  if (x.size == 0 || (x.data == y.data && x.stride == y.stride)) return false;
+  if (x.size == 0 || (x.data == y.data && (x.size == 1 || x.stride == y.stride))) return false;
   wide const apart = (address(y.data) - address(x.data)) / static_cast<wide>(size_of(type));
   // Vectors of one stride meet at a multiple of it: the two halves of interleaved data need no search.
   if (x.stride == y.stride && x.stride != 0 && apart % x.stride != 0) return false;

@@ -3,6 +3,7 @@
 #include <tandem/gemm_plan.hpp>
 
 #include <new>
+#include <string>
 
 #include <fmt/format.h>
 #include <tandem/error.hpp>
@@ -52,11 +53,11 @@ problem canonical(matrix_view<T const> const& a, matrix_view<T const> const& b, 
           .ldc = c.ld()};
 }
 
-// True when no product is left to compute: C has no elements, or C = beta C, which is done here.
+// True when no product is left to compute; C = beta C is done here.
 bool settle_degenerate(problem const& p, execution const& how) {
-  if (p.m == 0 || p.n == 0) return true;
-  if (p.k != 0 && p.alpha != 0) return false;
-  if (p.beta != 1) dispatch::find_backend(p.memory == memory::host ? backend::cpu : backend::gpu).scale(p, how);
+  if (!dispatch::is_degenerate(p)) return false;
+  if (p.m != 0 && p.n != 0 && p.beta != 1)
+    dispatch::find_backend(p.memory == memory::host ? backend::cpu : backend::gpu).scale(p, how);
   return true;
 }
 
@@ -106,13 +107,18 @@ execution execution_of(gemm_options const& options, int threads = 0) {
   return {.stream = options.stream, .threads = threads, .reproducible = options.reproducible};
 }
 
-// Runs the row; memory that is not there for a workspace is an error like any other.
+// Runs the row; memory that is not there for a workspace is an error like any other. Where there is none for what it
+// says either, it says nothing.
 void run(kernel const& row, problem const& p, execution const& how) {
   try {
     if (!settle_degenerate(p, how)) row.run(p, how);
   } catch (std::bad_alloc const&) {
-    throw error(errc::out_of_memory,
-                fmt::format("{}: no memory for the workspaces of {} x {} x {}", row.name, p.m, p.n, p.k));
+    std::string what;
+    try {
+      what = fmt::format("{}: no memory for the workspaces of {} x {} x {}", row.name, p.m, p.n, p.k);
+    } catch (std::bad_alloc const&) {
+    }
+    throw error(errc::out_of_memory, what);
   }
 }
 
@@ -161,7 +167,8 @@ void multiply_with(kernel const& row, matrix_view<T const> a, matrix_view<T cons
                    gemm_options const& options, int threads) {
   problem const p = checked<T>(a, b, c, options);
   dispatch::check_row(row, operation::gemm, dtype_of<T>, p.memory);
-  if (auto reason = row.refuses ? row.refuses(p) : std::string(); !reason.empty())
+  bool const may_refuse = row.refuses && !dispatch::is_degenerate(p);
+  if (auto reason = may_refuse ? row.refuses(p) : std::string(); !reason.empty())
     throw error(errc::unsupported, fmt::format("{}: {}", row.name, reason));
   run(row, p, execution_of(options, threads));
 }
@@ -195,8 +202,7 @@ gemm_plan<T>::gemm_plan(matrix_view<T const> a, matrix_view<T const> b, matrix_v
     : swapped_(c.layout() == layout::col_major) {
   problem const p = checked<T>(placed(a, 0), placed(b, 1), placed(c, 2), options);
   auto const* const row = select_kernel(p, options);
-  bool const degenerate = p.m == 0 || p.n == 0 || p.k == 0 || p.alpha == 0;
-  prepared_gemm prepared = row->prepare && !degenerate ? row->prepare(p) : prepared_gemm();
+  prepared_gemm prepared = row->prepare && !dispatch::is_degenerate(p) ? row->prepare(p) : prepared_gemm();
   if (!prepared.call)
     prepared = {settled::call, std::make_shared<settled const>(settled{p, row, execution_of(options)})};
   call_ = prepared.call;

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <tandem/error.hpp>
+#include <tandem/thread_own.hpp>
 
 #include "dispatch/table.hpp"
 
@@ -30,10 +31,10 @@ bool is_named(kernel const& row, std::string_view name) { return row.name == nam
 
 // Read once: looking through the environment takes longer than a small product.
 std::string const& kernel_from_environment() {
-  static std::string const name = [] {
+  static auto const& name = *new std::string([] {
     char const* const env = std::getenv("TANDEM_KERNEL");
-    return std::string(env ? env : "");
-  }();
+    return env ? env : "";
+  }());
   return name;
 }
 
@@ -88,7 +89,7 @@ std::vector<kernel const*> const& ranked_rows(tandem::backend id, dtype type) {
     dtype type;
     std::vector<kernel const*> rows = {};
   };
-  static std::vector<group> const groups = [] {
+  static auto const& groups = *new std::vector<group>([] {
     std::vector<group> all;
     for (auto const* backend : backends())
       for (auto const each : {dtype::f32, dtype::f64}) {
@@ -97,8 +98,8 @@ std::vector<kernel const*> const& ranked_rows(tandem::backend id, dtype type) {
           if (row.operation() == operation::gemm && row.dtype == each && row.cost) all.back().rows.push_back(&row);
       }
     return all;
-  }();
-  static std::vector<kernel const*> const none;
+  }());
+  static auto const& none = *new std::vector<kernel const*>;
   auto const found = std::ranges::find_if(groups, [&](group const& g) { return g.id == id && g.type == type; });
   return found == groups.end() ? none : found->rows;
 }
@@ -133,10 +134,11 @@ kernel const* quickly_cheapest(tandem::backend id, problem const& p) {
     choice_key key;
     kernel const* row = nullptr;
   };
-  thread_local std::array<kept, 256> last;  // a place by hash: so many that a dozen shapes seldom meet in one
+  using choices = std::array<kept, 256>;  // a place by hash: so many that a dozen shapes seldom meet in one
   auto const key = key_of(id, p);
-  auto& slot = last[key.slot(last.size())];
-  if (slot.row != nullptr && slot.key == key) return slot.row;
+  auto* const last = thread_own<choices>();
+  auto* const slot = last != nullptr ? &(*last)[key.slot(last->size())] : nullptr;
+  if (slot != nullptr && slot->row != nullptr && slot->key == key) return slot->row;
 
   kernel const* best = nullptr;
   double best_cost = std::numeric_limits<double>::infinity();
@@ -144,7 +146,7 @@ kernel const* quickly_cheapest(tandem::backend id, problem const& p) {
     if (double const c = row->cost(p); c < best_cost && (!row->refuses || row->refuses(p).empty()))
       best = row, best_cost = c;
   if (best == nullptr || !unavailable(*best).empty()) return nullptr;
-  slot = {key, best};
+  if (slot != nullptr) *slot = {key, best};
   return best;
 }
 
@@ -227,8 +229,7 @@ kernel const* select_kernel(problem const& p, gemm_options const& options) {
       (options.backend == backend::automatic || options.backend == backend::cpu)) {
     auto const best = [&](dtype type) -> kernel const* {
       if (!dispatch::kernel_from_environment().empty()) return nullptr;
-      problem of_type = p;
-      of_type.dtype = type;
+      problem const of_type = {.dtype = type, .m = 1, .n = 1, .k = 1, .lda = 1, .ldb = 1, .ldc = 1};
       auto const* const row = &dispatch::select({operation::gemm, type, p.memory, backend::cpu, {}, &of_type});
       if (row->tiny_f32.call) dispatch::usual_tiny<float>.store(&row->tiny_f32, std::memory_order_release);
       if (row->tiny_f64.call) dispatch::usual_tiny<double>.store(&row->tiny_f64, std::memory_order_release);
@@ -238,7 +239,8 @@ kernel const* select_kernel(problem const& p, gemm_options const& options) {
     static kernel const* const f64 = best(dtype::f64);
     if (auto const* row = p.dtype == dtype::f32 ? f32 : f64) return row;
   }
-  return &dispatch::select({operation::gemm, p.dtype, p.memory, options.backend, options.kernel, &p});
+  return &dispatch::select(
+      {operation::gemm, p.dtype, p.memory, options.backend, options.kernel, dispatch::is_degenerate(p) ? nullptr : &p});
 }
 
 }  // namespace tandem

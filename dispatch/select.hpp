@@ -15,8 +15,11 @@ struct request {
   tandem::memory memory;    ///< of the views
   tandem::backend backend;  ///< automatic: cpu for host views, gpu for device views
   std::string_view kernel;  ///< a full name, a technique, or empty: TANDEM_KERNEL, if that names this operation
-  problem const* gemm;      ///< the problem that the row has to take; null for axpy
+  problem const* gemm;      ///< the problem that the row has to take; null for axpy, and where nothing is multiplied
 };
+
+/// Whether C has no elements, or is beta C. A row sees no such problem, neither to run it nor to say what it costs.
+inline bool is_degenerate(problem const& p) { return p.m == 0 || p.n == 0 || p.k == 0 || p.alpha == 0; }
 
 /// The row named, or the cheapest that fits. Throws unknown_kernel, unavailable, mixed_memory or unsupported.
 kernel const& select(request const& wanted);

@@ -14,7 +14,7 @@ namespace tandem {
 namespace dispatch {
 
 std::vector<backend_descriptor const*> const& backends() {
-  static std::vector<backend_descriptor const*> const all = {
+  static auto const& all = *new std::vector<backend_descriptor const*>{
       &cpu::descriptor(),  &gpu::descriptor(),     &simt::descriptor(),  &reference::oracle(),
       &reference::eigen(), &reference::openblas(), &reference::cublas(),
   };
@@ -42,11 +42,11 @@ std::string kernel::technique() const {
 }
 
 std::vector<kernel> const& kernel_table() {
-  static std::vector<kernel> const rows = [] {
+  static auto const& rows = *new std::vector<kernel>([] {
     std::vector<kernel> all;
     for (auto const* d : dispatch::backends()) all.insert(all.end(), d->kernels.begin(), d->kernels.end());
     return all;
-  }();
+  }());
   return rows;
 }
 

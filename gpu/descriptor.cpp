@@ -43,18 +43,18 @@ void scale(problem const& p, execution const& how) {
 }  // namespace
 
 backend_descriptor const& descriptor() {
-  static backend_descriptor const d{.backend = backend::gpu,
-                                    .unavailable = unavailable,
-                                    .version = device_name,
-                                    .scale = scale,
-                                    .kernels = describe(device_rows(), {.backend = backend::gpu,
-                                                                        .device = true,
-                                                                        .flop_budget = 1e12,
-                                                                        .run = run,
-                                                                        .run_axpy = run_axpy,
-                                                                        .code_version = code_version,
-                                                                        .multiprocessors = multiprocessors,
-                                                                        .models = device_models})};
+  static auto const& d = *new backend_descriptor{.backend = backend::gpu,
+                                                 .unavailable = unavailable,
+                                                 .version = device_name,
+                                                 .scale = scale,
+                                                 .kernels = describe(device_rows(), {.backend = backend::gpu,
+                                                                                     .device = true,
+                                                                                     .flop_budget = 1e12,
+                                                                                     .run = run,
+                                                                                     .run_axpy = run_axpy,
+                                                                                     .code_version = code_version,
+                                                                                     .multiprocessors = multiprocessors,
+                                                                                     .models = device_models})};
   return d;
 }
 

@@ -49,7 +49,7 @@ struct state {
 };
 
 state const& this_state() {
-  static state const found = [] {
+  static auto const& found = *new state([] {
     state s;
     s.info.path = tuning_path([](char const* name) -> char const* { return std::getenv(name); });
     if (auto const why = unavailable(); !why.empty())
@@ -65,7 +65,7 @@ state const& this_state() {
     s.info.models =
         s.info.used ? "measured on this device" : fmt::format("built in, measured on {}", built_in_device());
     return s;
-  }();
+  }());
   return found;
 }
 
@@ -157,7 +157,7 @@ double model_table::cost(std::size_t row, problem const& p, int multiprocessors)
 }
 
 model_table const& device_models() {
-  static model_table const table(device_rows(), [](std::string_view row) -> row_model const* {
+  static auto const& table = *new model_table(device_rows(), [](std::string_view row) -> row_model const* {
     auto const& s = this_state();
     if (!s.info.used) return built_in_model(row);
     auto const found = s.models.find(row);

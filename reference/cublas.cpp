@@ -91,7 +91,7 @@ library load() {
 }
 
 library const& cublas_library() {
-  static library const lib = load();
+  static auto const& lib = *new library(load());
   return lib;
 }
 
@@ -210,7 +210,7 @@ std::string version() {
 }  // namespace
 
 backend_descriptor const& cublas() {
-  static backend_descriptor const d{
+  static auto const& d = *new backend_descriptor{
       .backend = backend::cublas,
       .unavailable = unavailable,
       .version = version,

@@ -80,14 +80,15 @@ std::string version() {
 }  // namespace
 
 backend_descriptor const& eigen() {
-  static backend_descriptor const d{.backend = backend::eigen,
-                                    .unavailable = {},
-                                    .version = version,
-                                    .scale = {},
-                                    .kernels = {gemm_row(backend::eigen, dtype::f32, 5e9, true, run<float>),
-                                                gemm_row(backend::eigen, dtype::f64, 5e9, true, run<double>),
-                                                axpy_row(backend::eigen, dtype::f32, false, run_axpy<float>),
-                                                axpy_row(backend::eigen, dtype::f64, false, run_axpy<double>)}};
+  static auto const& d =
+      *new backend_descriptor{.backend = backend::eigen,
+                              .unavailable = {},
+                              .version = version,
+                              .scale = {},
+                              .kernels = {gemm_row(backend::eigen, dtype::f32, 5e9, true, run<float>),
+                                          gemm_row(backend::eigen, dtype::f64, 5e9, true, run<double>),
+                                          axpy_row(backend::eigen, dtype::f32, false, run_axpy<float>),
+                                          axpy_row(backend::eigen, dtype::f64, false, run_axpy<double>)}};
   return d;
 }
 

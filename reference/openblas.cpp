@@ -63,7 +63,7 @@ library load() {
 }
 
 library const& openblas_library() {
-  static library const lib = load();
+  static auto const& lib = *new library(load());
   return lib;
 }
 
@@ -131,7 +131,7 @@ std::string version() {
 }  // namespace
 
 backend_descriptor const& openblas() {
-  static backend_descriptor const d{
+  static auto const& d = *new backend_descriptor{
       .backend = backend::openblas,
       .unavailable = [] { return openblas_library().missing; },
       .version = version,

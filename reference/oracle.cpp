@@ -126,15 +126,15 @@ wide_product multiply_wide(problem const& p, std::span<std::int64_t const> rows)
 }
 
 backend_descriptor const& oracle() {
-  static backend_descriptor const d{
-      .backend = backend::oracle,
-      .unavailable = {},
-      .version = [] { return std::string("plain loops; f32 in double, f64 in double-double"); },
-      .scale = {},
-      .kernels = {concurrent(gemm_row(backend::oracle, dtype::f32, 4e8, false, run)),
-                  concurrent(gemm_row(backend::oracle, dtype::f64, 1e8, false, run)),
-                  axpy_row(backend::oracle, dtype::f32, false, run_axpy),
-                  axpy_row(backend::oracle, dtype::f64, false, run_axpy)}};
+  static auto const& d =
+      *new backend_descriptor{.backend = backend::oracle,
+                              .unavailable = {},
+                              .version = [] { return std::string("plain loops; f32 in double, f64 in double-double"); },
+                              .scale = {},
+                              .kernels = {concurrent(gemm_row(backend::oracle, dtype::f32, 4e8, false, run)),
+                                          concurrent(gemm_row(backend::oracle, dtype::f64, 1e8, false, run)),
+                                          axpy_row(backend::oracle, dtype::f32, false, run_axpy),
+                                          axpy_row(backend::oracle, dtype::f64, false, run_axpy)}};
   return d;
 }
 

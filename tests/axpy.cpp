@@ -101,6 +101,8 @@ TEST_CASE_TEMPLATE("axpy takes one and the same view twice, and interleaved ones
   axpy(1, vector_view<T const>(both, 2, 2), vector_view<T>(both + 1, 2, 2));
   CHECK(both[1] == 6);
   CHECK(both[3] == 14);
+  axpy(1, vector_view<T const>(both, 1, 5), vector_view<T>(both, 1, 1));  // one element has no stride
+  CHECK(both[0] == 4);
 }
 
 TEST_SUITE_END();

@@ -308,6 +308,13 @@ TEST_CASE("up to four terms of a few long rows around half of L3, in whole lines
   in_type(double());
 }
 
+TEST_CASE("nine terms of one and two rows, which take two passes over a C beyond half of a small L3") {
+  for (std::int64_t const n : {404, 800, 7200}) {
+    check<float>({1, n, 9, false, false, 0});
+    check<double>({2, n, 9, false, false, 0});
+  }
+}
+
 TEST_CASE("up to four rows of C beside a B within L1, of 256 KiB, and around half of L3") {
   auto const in_type = []<class T>(T) {
     constexpr std::int64_t size = sizeof(T);

@@ -180,6 +180,35 @@ TEST_CASE("empty products do nothing, with any data pointer") {
   CHECK(c == 7);
 }
 
+TEST_CASE_TEMPLATE("where nothing is multiplied, every backend leaves beta C, by a call and by a plan", T, float,
+                   double) {
+  struct {
+    std::int64_t m, n, k;
+    double alpha;
+  } const products[] = {{0, 3, 4, 1}, {3, 0, 4, 1}, {0, 0, 4, 1}, {0, 3, 0, 1},
+                        {3, 0, 0, 1}, {2, 3, 0, 1}, {2, 3, 4, 0}};
+  for (auto const& info : backends()) {
+    if (!tests::has_backend(info.backend)) continue;
+    CAPTURE(to_string(info.backend));
+    for (auto const& [m, n, k, alpha] : products)
+      for (auto const of_c : {layout::row_major, layout::col_major}) {
+        INFO(m, "x", n, "x", k);
+        std::vector<T> const a(12, 1), b(12, 1);
+        matrix_view<T const> const va(a.data(), m, k, k), vb(b.data(), k, n, n);
+        auto const c_after = [&](auto const& multiply) {
+          std::vector<T> c(6, 3);
+          multiply(matrix_view<T>(c.data(), m, n, of_c == layout::row_major ? n : m, of_c));
+          return c;
+        };
+        std::vector<T> const expected(6, m * n > 0 ? T{6} : T{3});
+        gemm_options const how{.alpha = alpha, .beta = 2, .backend = info.backend};
+        CHECK(c_after([&](matrix_view<T> c) { gemm(va, vb, c, how); }) == expected);
+        CHECK(c_after([&](matrix_view<T> c) { gemm_plan<T>(va, vb, c, how)(a.data(), b.data(), c.data()); }) ==
+              expected);
+      }
+  }
+}
+
 TEST_CASE("alpha and beta are rounded to the element type") {
   float const a = 3, b = 1;
   float c = 0;

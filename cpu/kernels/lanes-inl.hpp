@@ -1,4 +1,4 @@
-// Parts of vectors: what an edge of a matrix leaves of one.
+// Parts of vectors: what an edge of a matrix leaves of one; and sums that become elements of C.
 // Included once by each instruction set's file, inside its target; so no include guard and no inline std:: code.
 // Needs <cstdint> and "hwy/highway.h" before it.
 HWY_BEFORE_NAMESPACE();
@@ -101,6 +101,20 @@ HWY_INLINE hn::Vec<D> load_lanes(D, T const* HWY_RESTRICT from, std::size_t coun
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE void store_lanes(D, hn::Vec<D> v, T* HWY_RESTRICT to, std::size_t count) {
   first_lanes<D>(count).store(v, to);
+}
+
+// alpha sum + beta old, where old is not read if beta = 0.
+template <class D, class T>
+HWY_INLINE hn::Vec<D> combined(D d, hn::Vec<D> sum, T alpha, T beta, T const* HWY_RESTRICT old,
+                               first_lanes<D> const& there) {
+  auto const va = hn::Set(d, alpha);
+  if (beta == 0) return alpha == 1 ? sum : hn::Mul(va, sum);
+  auto const before = there.count == hn::MaxLanes(d) ? hn::LoadU(d, old) : there.load(old);
+  return hn::MulAdd(va, sum, hn::Mul(hn::Set(d, beta), before));
+}
+template <class D, class T>
+HWY_INLINE hn::Vec<D> combined(D d, hn::Vec<D> sum, T alpha, T beta, T const* HWY_RESTRICT old, std::size_t count) {
+  return combined(d, sum, alpha, beta, old, first_lanes<D>(count));
 }
 
 }  // namespace tandem::cpu::HWY_NAMESPACE

@@ -16,6 +16,8 @@
 #include "cpu/kernels/lanes-inl.hpp"
 #include "cpu/kernels/pack-inl.hpp"
 #include "cpu/kernels/update-inl.hpp"
+#include "cpu/kernels/tiles-inl.hpp"
+#include "cpu/kernels/dots-inl.hpp"
 #include "cpu/kernels/microkernel-inl.hpp"
 #include "cpu/kernels/axpy-inl.hpp"
 // clang-format on

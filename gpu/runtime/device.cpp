@@ -78,7 +78,7 @@ device_state find_device() {
 }
 
 device_state const& state() {
-  static device_state const found = find_device();
+  static auto const& found = *new device_state(find_device());
   return found;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <cuda_runtime_api.h>
+#include <tandem/thread_own.hpp>
 
 #include "gpu/runtime/check.hpp"
 
@@ -41,13 +42,14 @@ inline shared_memory_limits find_limits(void const* kernel, int device) {
 }
 
 /// Found when a thread first launches the kernel.
-inline shared_memory_limits const& limits_of(void const* kernel) {
-  thread_local std::map<std::pair<void const*, int>, shared_memory_limits> known;
+inline shared_memory_limits limits_of(void const* kernel) {
   int device = 0;
   gpu::check(cudaGetDevice(&device), [] { return "cudaGetDevice"; });
-  auto const at = known.find({kernel, device});
-  return at != known.end() ? at->second
-                           : known.emplace(std::pair(kernel, device), find_limits(kernel, device)).first->second;
+  auto* const known = thread_own<std::map<std::pair<void const*, int>, shared_memory_limits>>();
+  if (known == nullptr) return find_limits(kernel, device);
+  auto const at = known->find({kernel, device});
+  return at != known->end() ? at->second
+                            : known->emplace(std::pair(kernel, device), find_limits(kernel, device)).first->second;
 }
 
 /// Lets the kernel have its dynamic shared memory, of which it must ask for more than 48 KiB, and returns the bytes to
@@ -60,7 +62,7 @@ inline std::size_t dynamic_shared_bytes(void const* kernel, std::int64_t blocks,
   constexpr std::size_t without_asking = 48 * 1024;
   bool const may_crowd = spread && blocks > few_blocks;
   if (!may_crowd && bytes <= without_asking) return bytes;
-  auto const& limit = limits_of(kernel);
+  auto const limit = limits_of(kernel);
   std::int64_t const share = (blocks + limit.multiprocessors - 1) / limit.multiprocessors;
   std::int64_t const kept_apart = (limit.multiprocessor_bytes / (share + 1) / granule + 1) * granule;
   if (!may_crowd || share > large_share || share * kept_apart > limit.multiprocessor_bytes) return bytes;

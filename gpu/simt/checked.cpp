@@ -99,7 +99,7 @@ std::string checked_unavailable() {
 }
 
 std::vector<kernel> const& checked_kernels() {
-  static std::vector<kernel> const all = [] {
+  static auto const& all = *new std::vector<kernel>([] {
     auto rows = gpu::describe(
         checked_rows() != nullptr ? *checked_rows() : plain_rows(),
         {.backend = backend::simt,
@@ -109,7 +109,7 @@ std::vector<kernel> const& checked_kernels() {
          .run_axpy = [](gpu::axpy_row const& row, axpy_problem const& p, execution const&) { run_checked(row, p); }});
     for (auto& row : rows) row.unavailable = checked_unavailable;
     return rows;
-  }();
+  }());
   return all;
 }
 

@@ -21,7 +21,7 @@ gpu::model_table const& models() {
 }  // namespace
 
 backend_descriptor const& descriptor() {
-  static backend_descriptor const d{
+  static auto const& d = *new backend_descriptor{
       .backend = backend::simt,
       .unavailable = {},
       .version =

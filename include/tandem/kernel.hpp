@@ -130,7 +130,8 @@ struct kernel {
   std::string technique() const;
 };
 
-/// What a backend says about itself; dispatch sees nothing else of it.
+/// What a backend says about itself; dispatch sees nothing else of it. Made once and never destroyed, as all that a
+/// product needs: destructors of a program's static objects may multiply, too.
 struct backend_descriptor {
   tandem::backend backend = tandem::backend::automatic;
   /// Why this machine has not got it; empty when it has.

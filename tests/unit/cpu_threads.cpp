@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cfenv>
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -99,6 +100,27 @@ TEST_CASE("pieces of a thread that is held up are done by the others") {
     ++done;
   });
   CHECK(helped);
+}
+
+TEST_CASE("all threads of a team round as their caller does") {
+  constexpr int parts = 3;
+  auto const thirds = [] {
+    std::vector<float> of_part(parts);
+    tandem::cpu::run_team(parts, [&](int part) {
+      float volatile one = 1, three = 3;
+      of_part[static_cast<std::size_t>(part)] = one / three;
+      std::this_thread::sleep_for(std::chrono::milliseconds(part == 0 ? 5 : 0));  // so that others take their parts
+    });
+    return of_part;
+  };
+  auto const nearest = thirds();
+  REQUIRE(std::fesetround(FE_DOWNWARD) == 0);
+  auto const down = thirds();
+  REQUIRE(std::fesetround(FE_TONEAREST) == 0);
+  CHECK(down[0] < nearest[0]);
+  CHECK(down == std::vector<float>(parts, down[0]));
+  CHECK(nearest == std::vector<float>(parts, nearest[0]));
+  CHECK(thirds() == nearest);
 }
 
 TEST_CASE("a forked child computes with threads of its own") {

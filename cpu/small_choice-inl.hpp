@@ -1,0 +1,162 @@
+// Which way a small product goes: a shape's limits, measured, and the estimates of the larger products' files.
+// Included once, by small.cpp, behind small_ways-inl.hpp: so no include guard, and names of its own.
+namespace tandem::cpu {
+namespace {
+
+constexpr int bits_of_edge = 16, bits_of_terms = 13;  // of a small product; see is_small and shape_of
+constexpr std::int64_t long_sum = 32;
+constexpr std::int64_t some_products = 500;  // dot products need some length before they are worth their beginning
+constexpr std::int64_t few_products = 1024, long_edge = 128;  // of so few the tiles, unless C's rows are long
+
+/// The work, in multiply-adds times bytes of an element, that a thread more is worth: as much as takes two microseconds
+/// or so, more on processors whose vectors of 64 bytes are computed at once.
+template <class T>
+std::int64_t worth_a_thread(microkernel<T> const& kernel) {
+  bool const is_fast = kernel.lanes * sizeof(T) == 64 && !kernel.half_costs_half;
+  return is_fast ? 5 << 18 : 1 << 20;
+}
+
+template <class T>
+bool is_worth_threads(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return m * n * k * static_cast<std::int64_t>(sizeof(T)) >= worth_a_thread(kernel);
+}
+
+/// Whether A and B, which lie along k, are few rows of the one beside the other's terms.
+bool are_dots_in_place(std::int64_t m, std::int64_t n, std::int64_t k) {
+  constexpr std::int64_t least = 24, terms = 8;  // that pay for adding up a sum's lanes
+  return k >= least && std::min(m, n) * terms <= k;
+}
+
+}  // namespace
+
+// Not a few rows of long sums beside a B beyond L1, which is asked for ahead elsewhere.
+template <class T>
+bool is_small(microkernel<T> const& kernel, problem const& p) {
+  constexpr std::int64_t most = 128 * 128 * 128, most_of_c = 256 * 256, read = 1 << 16, many_terms = 128;
+  constexpr std::int64_t few_rows = 16, near = (64 << 10) / sizeof(T);
+  std::int64_t const m = p.m, n = p.n, k = p.k;
+  if (k >> bits_of_terms != 0 || m > most || n > most || m * n > most_of_c || (m + n) * k > read) return false;
+  if (k > most_packed_terms && !has_rows_of_b(p))
+    return has_rows_of_a(p.trans_a, m, p.lda) && are_dots_in_place(m, n, k) && !is_worth_threads(kernel, m, n, k);
+  if (k <= many_terms) return m * n * k <= most;
+  return m * n * k <= most / 2 && (m >= few_rows || n * k <= near);
+}
+
+template <class T>
+bool is_deep(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
+  constexpr std::int64_t size = sizeof(T), near = 128 << 10, few_rows = 2;
+  if (k < long_sum || m > kernel.most_deep) return false;
+  if (n <= 4 * kernel.lanes) return (m + n) * k * size <= host_caches().l2 && kernel.deep_tile(m, n) != nullptr;
+  return m <= few_rows && n * k * size <= near;
+}
+
+namespace {
+
+/// Of operands whose rows of B lie together.
+template <class T>
+[[gnu::always_inline]] inline bool is_one_tile(microkernel<T> const& kernel, std::int64_t m, std::int64_t n,
+                                               std::int64_t k) {
+  constexpr std::int64_t worth_two_tiles = 100;  // elements of A
+  if (n > kernel.widest * kernel.lanes || m > kernel.rows[static_cast<std::size_t>(kernel.width_of(n))]) return false;
+  return m * k < worth_two_tiles || !kernel.ends_in_half(n);
+}
+
+/// Threads for a small product, one for as much work as this. Nobody is woken for it, which takes longer than all of
+/// it: threads take part where one product follows the other.
+template <class T>
+int threads_of_small(microkernel<T> const& kernel, problem const& p, execution const& e) {
+  std::int64_t const work = p.m * p.n * p.k * static_cast<std::int64_t>(sizeof(T)), worth = worth_a_thread(kernel);
+  if (work < worth) return 1;
+  int const threads = std::min(offered_threads(e), static_cast<int>(1 + work / worth));
+  return threads > 1 && is_team_wanted_often() ? threads : 1;
+}
+
+/// Of few terms, whether C is large enough for one loop over it to begin sooner than tiles end. Tiles take longer if B
+/// is transposed, but then this loop has B turned as well.
+template <class T>
+bool is_worth_a_loop(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, bool turns_b) {
+  std::int64_t const few = 6, many = turns_b ? 4096 : 1000;
+  return m >= long_edge || n >= long_edge || m * n >= many || (!turns_b && (k <= few || goes_down(kernel, m, n, k)));
+}
+
+// Elements of A, and terms, of which dot products are a column; else the sums end as soon in tiles.
+constexpr std::int64_t worth_dots = 256, few_of_a_row = 5, long_dot = 20;
+
+/// Whether a column of so many rows is done sooner by a tile than by dot products.
+inline bool ends_soon_in_tile(std::int64_t m, std::int64_t k) {
+  constexpr std::int64_t few_rows = 4;
+  return (m > few_rows || k < long_dot) && m * k < worth_dots;
+}
+
+/// Of a small product that is not one tile. The other ways need some length before they are worth their beginning.
+template <class T>
+way way_of_several(microkernel<T> const& kernel, operands<T> const& o) {
+  bool const is_worth = is_worth_a_loop(kernel, o.m, o.n, o.k, o.b_col != 1);
+  if ((is_worth && suits_few_terms(kernel, o)) || (o.b_col == 1 && streams_rows(o))) return way::few_terms;
+  if (o.m * o.n * o.k >= some_products && suits_dots(kernel, o)) return way::dots;
+  return suits_narrow(kernel, o) ? way::narrow : way::tiles_and_columns;
+}
+
+/// Of a transposed A and a C of at most half a vector's columns, whether C's transpose is there sooner, whose vectors
+/// are full. The fewer columns there are, and if B has to be turned for the other ways, the fewer terms are enough.
+template <class T>
+bool suits_turned_tiles(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, bool trans_b) {
+  constexpr std::int64_t size = sizeof(T), some_terms = 9, many_terms = 64;  // of which sums are split
+  if (k > many_terms || n < 2 || 2 * n > kernel.lanes || m < kernel.lanes) return false;
+  std::int64_t const enough = trans_b ? (n <= 4 ? 2 : some_terms) : n <= 3 ? n + 2 : some_terms;
+  return k >= enough && turned_apart(kernel, m) * n * size <= most_turned_bytes;
+}
+
+template <class T>
+[[gnu::noinline]] way look_closely(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
+                                   bool trans_a, bool trans_b, std::int64_t lda, std::int64_t b_row) {
+  constexpr std::int64_t many_products = 2000, few_rows_turned = 32, terms_turned = 16;
+  constexpr std::int64_t near = 4096, worth_turning = 800;  // elements that stay in L1; of A
+  constexpr std::int64_t long_of_columns = 60;
+  if (trans_b && m <= few_rows_turned && n <= kernel.turned_edge && k <= kernel.turned_edge) return way::turned_tile;
+  bool const a_along_k = has_rows_of_a(trans_a, m, lda);
+  if (n == 1 && b_row == 1 && a_along_k && k > few_of_a_row && !ends_soon_in_tile(m, k)) return way::column;
+  if (!trans_b && are_whole_rows(kernel, m, n, k)) return way::wide_tile;
+  if (!trans_b && is_deep(kernel, m, n, k)) return way::deep_tiles;
+  if (!trans_b && m <= kernel.wide_rows && are_in_wide_tiles(host_caches(), kernel, m, n, k)) return way::wide_tiles;
+  bool const may_be_columns = !trans_a && !trans_b && (kernel.half_costs_half || k > long_of_columns);
+  bool const in_columns = may_be_columns && are_few_columns(kernel, m, n, k, b_row == 1);
+  if (in_columns) return way::open;
+  bool const turned = trans_a && m >= 4 * n && m * k >= worth_turning && kernel.deep_tile(n, m) != nullptr;
+  if (!trans_b && !turned && is_one_tile(kernel, m, n, k)) return way::one_tile;
+  auto const tiles = trans_b ? way::packed_tiles : way::tiles;
+  bool const is_alone = !is_worth_threads(kernel, m, n, k);
+  if (trans_b && a_along_k && are_dots_in_place(m, n, k)) return is_alone ? way::dots_near : way::open;
+  // Of few, rows of a transposed A, which are turned first, have to be longer.
+  std::int64_t const terms_a_row = trans_a && m * n * k < many_products ? 10 : 5;
+  if (trans_b && k >= terms_a_row * std::min(m, n) && m * n * k >= some_products) return way::open;
+  if (!trans_b && n * k <= near && is_worth_a_loop(kernel, m, n, k, false) &&
+      are_few_terms(kernel, m, n, k, trans_a ? 1 : lda) && !copies_rows_of_b(kernel, m, n, k, b_row) &&
+      !asks_for_rows_of_c(kernel, m, n, k, n))
+    return way::few_terms_near;
+  if (m * n * k <= few_products && n <= long_edge) return tiles;
+  bool const may_be_turned = trans_b && m >= kernel.lanes && k >= terms_turned;
+  bool const may_be_narrow = trans_a && (may_be_turned || (m >= n && n <= 2 * kernel.lanes));
+  if (may_be_narrow || turned || streams_rows<T>(m, n)) return way::open;
+  if (!trans_a && !trans_b && are_few_columns(kernel, m, n, k, b_row == 1)) return way::open;
+  if (k <= kernel.most_terms && is_worth_a_loop(kernel, m, n, k, trans_b)) return way::open;
+  return is_alone && columns_left(kernel, m, n, k) == 0 ? tiles : way::open;
+}
+
+/// Open: it depends on the threads. `packs`: B is transposed, and its rows do not lie together.
+template <class T>
+[[gnu::noinline]] way way_of(microkernel<T> const& kernel, problem const& p, bool packs) {
+  std::int64_t const b_row = packs || !p.trans_b ? p.ldb : 1;
+  if (p.trans_a && suits_turned_tiles(kernel, p.m, p.n, p.k, packs))
+    return packs ? way::turned_tiles_of_columns : way::turned_tiles_of_rows;
+  bool const is_short = p.k < long_sum && (p.n > 1 || ends_soon_in_tile(p.m, p.k));
+  if (!packs && is_short && is_one_tile(kernel, p.m, p.n, p.k)) return way::one_tile;
+  auto const known = look_closely(kernel, p.m, p.n, p.k, p.trans_a, packs, p.lda, b_row);
+  if (known != way::open || is_worth_threads(kernel, p.m, p.n, p.k)) return known;
+  auto const several = way_of_several(kernel, operands<T>(p));
+  if (several != way::tiles_and_columns || columns_left(kernel, p) > 0) return several;
+  return packs ? way::packed_tiles : way::tiles;
+}
+
+}  // namespace
+}  // namespace tandem::cpu

@@ -1,0 +1,69 @@
+// Where there is no more memory a call says so by its own error, and C is as it was.
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#include <tandem/tandem.hpp>
+
+namespace {
+
+constexpr int unlimited = -1;
+std::atomic<int> left = unlimited;  // how many more allocations there is memory for
+
+bool has_memory() {
+  if (left == unlimited) return true;
+  if (left == 0) return false;
+  --left;
+  return true;
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  void* const p = has_memory() ? std::malloc(bytes) : nullptr;
+  if (p == nullptr) throw std::bad_alloc();
+  return p;
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment, std::nothrow_t const&) noexcept {
+  auto const a = static_cast<std::size_t>(alignment);
+  return has_memory() ? std::aligned_alloc(a, (bytes + a - 1) / a * a) : nullptr;
+}
+void operator delete(void* p) noexcept { std::free(p); }
+void operator delete(void* p, std::size_t) noexcept { std::free(p); }
+void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
+
+namespace {
+
+using namespace tandem;
+
+TEST_CASE("with memory for the first few allocations a product is right, or an error with C as it was") {
+  int errors = 0, products = 0;
+  for (int const size : {5, 70, 300, 600})
+    for (int allocations = 0; allocations < 12; ++allocations) {
+      CAPTURE(size);
+      CAPTURE(allocations);
+      auto const count = static_cast<std::size_t>(size) * static_cast<std::size_t>(size);
+      std::vector<float> const a(count, 1), b(count, 1), before(count, 7), product(count, static_cast<float>(size));
+      auto c = before;
+      bool failed = false;
+      errc code = errc::device;
+      left = allocations;
+      try {
+        gemm(matrix_view<float const>(a.data(), size, size, size), matrix_view<float const>(b.data(), size, size, size),
+             matrix_view<float>(c.data(), size, size, size), {.backend = backend::cpu});
+      } catch (error const& e) {
+        failed = true, code = e.code();
+      }
+      left = unlimited;
+      CHECK(c == (failed ? before : product));
+      if (failed) CHECK(code == errc::out_of_memory);
+      ++(failed ? errors : products);
+    }
+  CHECK(errors > 0);
+  CHECK(products > 0);
+}
+
+}  // namespace
