@@ -4,6 +4,7 @@
 
 #include <new>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <tandem/error.hpp>
@@ -107,18 +108,29 @@ execution execution_of(gemm_options const& options, int threads = 0) {
   return {.stream = options.stream, .threads = threads, .reproducible = options.reproducible};
 }
 
-// Runs the row; memory that is not there for a workspace is an error like any other. Where there is none for what it
-// says either, it says nothing.
+// Memory that is not there is an error like any other. Where there is none for what it says either, it says nothing.
+[[noreturn]] void throw_no_memory(std::string_view who, problem const& p) {
+  std::string what;
+  try {
+    what = fmt::format("{}: no memory for {} x {} x {}", who, p.m, p.n, p.k);
+  } catch (std::bad_alloc const&) {
+  }
+  throw error(errc::out_of_memory, what);
+}
+
 void run(kernel const& row, problem const& p, execution const& how) {
   try {
     if (!settle_degenerate(p, how)) row.run(p, how);
   } catch (std::bad_alloc const&) {
-    std::string what;
-    try {
-      what = fmt::format("{}: no memory for the workspaces of {} x {} x {}", row.name, p.m, p.n, p.k);
-    } catch (std::bad_alloc const&) {
-    }
-    throw error(errc::out_of_memory, what);
+    throw_no_memory(row.name, p);
+  }
+}
+
+kernel const& chosen(problem const& p, gemm_options const& options) {
+  try {
+    return *select_kernel(p, options);
+  } catch (std::bad_alloc const&) {
+    throw_no_memory("choosing a kernel", p);
   }
 }
 
@@ -127,7 +139,7 @@ template <class T>
                                     matrix_view<T> const& c, gemm_options const& options, bool is_right) {
   if (!is_right) dispatch::check_gemm(erase(a), erase(b), erase(c), dtype_of<T>);
   problem const p = canonical<T>(a, b, c, options);
-  run(*select_kernel(p, options), p, execution_of(options));
+  run(chosen(p, options), p, execution_of(options));
 }
 
 /// The same product with a C by rows.

@@ -161,6 +161,9 @@ kernel const& cheapest(std::vector<kernel const*> const& candidates, request con
   }
   if (best != nullptr) return *best;
   auto const& first = *candidates.front();
+  if (auto const& of_backend = find_backend(first.backend).unavailable)
+    if (auto reason = of_backend(); !reason.empty())
+      throw error(errc::unavailable, fmt::format("{}: {}", to_string(first.backend), reason));
   if (auto reason = unavailable(first); !reason.empty())
     throw error(errc::unavailable, fmt::format("{}: {}", first.name, reason));
   throw error(errc::unsupported, fmt::format("{}: {}", first.name, refusal(first, wanted)));

@@ -117,9 +117,11 @@ candidate of_cuda(std::string name, F f) {
   return out;
 }
 
-/// A symbol's address, once it is loaded.
+/// A symbol's address, once it is loaded, and what sets the number of its library's threads, if there is anything.
 struct loaded {
   void* address = nullptr;
+  void (*set_threads)(int) = nullptr;
+  int (*threads)() = nullptr;
 };
 
 /// The library stays loaded until the process ends: some cannot be unloaded.
@@ -128,6 +130,51 @@ void load(loaded& into, library_function const& f) {
   if (library == nullptr) throw std::invalid_argument(fmt::format("cannot load {}: {}", f.path, dlerror()));
   into.address = dlsym(library, f.symbol.c_str());
   if (into.address == nullptr) throw std::invalid_argument(fmt::format("{} has no symbol '{}'", f.path, f.symbol));
+  struct names {
+    char const *set, *get;
+  };
+  for (auto const& [set, get] :
+       {names{"openblas_set_num_threads", "openblas_get_num_threads"},
+        names{"MKL_Set_Num_Threads", "MKL_Get_Max_Threads"}, names{"omp_set_num_threads", "omp_get_max_threads"}})
+    if (dlsym(library, set) != nullptr && dlsym(library, get) != nullptr) {
+      into.set_threads = reinterpret_cast<void (*)(int)>(dlsym(library, set));
+      into.threads = reinterpret_cast<int (*)()>(dlsym(library, get));
+      return;
+    }
+}
+
+/// A library's own number of threads, which is the call's for so long.
+class threads_of_call {
+ public:
+  threads_of_call(loaded const& f, int threads) : f_(f), before_(sets(threads) ? f.threads() : 0) {
+    if (before_ > 0) f_.set_threads(threads);
+  }
+  threads_of_call(threads_of_call const&) = delete;
+  threads_of_call& operator=(threads_of_call const&) = delete;
+  ~threads_of_call() {
+    if (before_ > 0) f_.set_threads(before_);
+  }
+
+ private:
+  bool sets(int threads) const { return threads > 0 && f_.set_threads != nullptr; }
+  loaded const& f_;
+  int before_;
+};
+
+/// Fortran's interface: column-major, everything by its address. A row-major C is the transpose of the product of B and
+/// A, which are transposed as they lie there.
+template <class T>
+using fortran_gemm = void(char const*, char const*, int const*, int const*, int const*, T const*, T const*, int const*,
+                          T const*, int const*, T const*, T*, int const*);
+template <class T>
+void call_fortran(fortran_gemm<T>* f, int order, int trans_a, int trans_b, int m, int n, int k, T alpha, T const* a,
+                  int lda, T const* b, int ldb, T beta, T* c, int ldc) {
+  auto const word = [](int flag) { return flag == no_trans ? 'N' : flag == trans ? 'T' : 'C'; };
+  char const of_a = word(trans_a), of_b = word(trans_b);
+  if (order == col_major)
+    f(&of_a, &of_b, &m, &n, &k, &alpha, a, &lda, b, &ldb, &beta, c, &ldc);
+  else
+    f(&of_b, &of_a, &n, &m, &k, &alpha, b, &ldb, a, &lda, &beta, c, &ldc);
 }
 
 template <class Function>
@@ -370,7 +417,14 @@ candidate library_candidate(library_function const& f) {
   candidate out;
   std::string const name = f.path + ":" + f.symbol;
   bool const single = f.dtype == dtype::f32;
-  if (f.abi == abi::cblas) {
+  if (f.abi == abi::cblas && f.symbol.ends_with('_')) {
+    out = single ? cblas_candidate(name, std::function<cblas_sgemm_function>([symbol](auto... x) {
+                                     call_fortran<float>(as_function<fortran_gemm<float>>(*symbol), x...);
+                                   }))
+                 : cblas_candidate(name, std::function<cblas_dgemm_function>([symbol](auto... x) {
+                                     call_fortran<double>(as_function<fortran_gemm<double>>(*symbol), x...);
+                                   }));
+  } else if (f.abi == abi::cblas) {
     out = single ? cblas_candidate(name, std::function<cblas_sgemm_function>([symbol](auto... x) {
                                      as_function<cblas_sgemm_function> (*symbol)(x...);
                                    }))
@@ -385,6 +439,11 @@ candidate library_candidate(library_function const& f) {
                                     return as_function<cuda_dgemm_function>(*symbol)(x...);
                                   }));
   }
+  if (f.abi == abi::cblas)
+    out.run = [symbol, run = std::move(out.run)](gemm_call const& x) {
+      threads_of_call const threads(*symbol, x.threads);
+      return run(x);
+    };
   bool const device = f.abi == abi::cuda;
   out.open = [symbol, f, device] {
     load(*symbol, f);

@@ -2,6 +2,9 @@
 #include "harness/sandbox.hpp"
 
 #include <fcntl.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -20,6 +23,7 @@
 #include <optional>
 #include <stdexcept>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -117,10 +121,12 @@ bool receive_all(int from, void* data, std::size_t bytes) {
   return true;
 }
 
-/// What of the floating-point environment a call has to leave as it was: rounding, flushing, traps; not the flags.
+/// What of the floating-point environment loading a kernel and calling it have to leave as it was: rounding, flushing,
+/// precision, traps; not the flags.
 class environment {
  public:
-  environment() noexcept : rounding_(std::fegetround()), control_(floating_control::read()) {}
+  environment() noexcept
+      : rounding_(std::fegetround()), control_(floating_control::read()), x87_(floating_control::read_x87()) {}
 
   /// What is not as it was, put right again; empty if nothing.
   std::string restore() const {
@@ -134,12 +140,18 @@ class environment {
       if (changed.empty()) changed = fmt::format("left the rounding mode at {:#x}, which was {:#x}", now, rounding_);
       std::fesetround(rounding_);
     }
+    if (auto const now = floating_control::read_x87(); now != x87_) {
+      if (changed.empty())
+        changed = fmt::format("left the x87's control word at {:#06x}, which was {:#06x}", now, x87_);
+      floating_control::write_x87(x87_);
+    }
     return changed;
   }
 
  private:
   int rounding_;
   std::uint64_t control_;
+  std::uint16_t x87_;
 };
 
 // Of the child only.
@@ -172,8 +184,25 @@ void watch_faults(last_words* where) {
   action.sa_sigaction = note_fault;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   for (int const signal : {SIGSEGV, SIGBUS}) sigaction(signal, &action, nullptr);
-  // Handlers of the program that judges would speak for it.
+  // Handlers of the program that judges would speak for the kernel.
   for (int const signal : {SIGILL, SIGFPE, SIGABRT, SIGTERM, SIGINT}) std::signal(signal, SIG_DFL);
+}
+
+/// Whether faults are still noted by what was set up for it. A handler of the kernel's own would hide that it reads
+/// where it must not.
+bool are_faults_watched() {
+  for (int const signal : {SIGSEGV, SIGBUS}) {
+    struct sigaction now = {};
+    if (sigaction(signal, nullptr, &now) != 0 || now.sa_sigaction != note_fault) return false;
+  }
+  return true;
+}
+
+/// Memory that malloc gives out holds large numbers, not the zeros of fresh pages, so that reading it shows.
+void spoil_fresh_memory() {
+#ifdef __GLIBC__
+  mallopt(M_PERTURB, 0x80);  // bytes of 0x7f: 3.4e38 as a float, 1.4e306 as a double
+#endif
 }
 
 }  // namespace
@@ -193,7 +222,8 @@ struct sandbox::state {
   bool opened = false;
   // The child's.
   std::optional<device_operands> device;
-  int waited = 0;  // calls in a row, in which the kernel waited for its stream
+  int waited = 0;                     // calls in a row, in which the kernel waited for its stream
+  std::optional<environment> before;  // all of the kernel's code, its library's beginning too
 
   state(candidate const& k, double limit) : kernel(k), time_limit(limit) {
     memory = memfd_create("operands", MFD_CLOEXEC);
@@ -281,10 +311,16 @@ struct sandbox::state {
     auto const until = clock::now() + std::chrono::duration<double>(limit);
     for (;;) {
       auto const left = std::chrono::duration<double, std::milli>(until - clock::now()).count();
-      int const ready = poll(&wait, 1, static_cast<int>(std::clamp(left + 1, 0.0, 1e9)));
+      constexpr double look =
+          50;  // ms: a process that the kernel started keeps the socket open when the child has died
+      int const ready = poll(&wait, 1, static_cast<int>(std::clamp(left + 1, 0.0, look)));
       if (ready > 0) break;
       if (ready < 0 && errno != EINTR) fail("poll");
-      if (ready == 0) {
+      if (ready == 0 && has_ended()) {
+        if (poll(&wait, 1, 0) > 0) break;  // its answer came first
+        return died();
+      }
+      if (ready == 0 && left <= 0) {
         out.status = call_status::hung;
         out.reason = fmt::format("not finished after {:.3g} s{}", limit, while_called());
         end();
@@ -310,13 +346,37 @@ struct sandbox::state {
     return words->callers > 0 ? fmt::format(", with {} callers at once", words->callers) : std::string();
   }
 
+  /// Whether the child has ended, which can still be waited for.
+  bool has_ended() const {
+    siginfo_t info = {};
+    return waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT | WNOHANG) == 0 && info.si_pid == child;
+  }
+
+  /// How the child ended; nothing if it goes on. Its end of the socket closes a moment before it can be waited for, and
+  /// a kill would hide how it ended.
+  std::optional<int> wait_for_end() const {
+    auto const until = clock::now() + std::chrono::duration<double>(time_limit);
+    for (;;) {
+      int status = 0;
+      auto const found = waitpid(child, &status, WNOHANG);
+      if (found == child) return status;
+      if ((found < 0 && errno != EINTR) || clock::now() > until) return std::nullopt;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
   call_outcome died() {
-    // Its end of the socket closes a moment before it can be waited for; a kill would hide how it ended.
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+    call_outcome out;
+    auto const ended = wait_for_end();
+    if (!ended) {
+      out.status = call_status::hung;
+      out.reason = "closed what it answers by, and did not end" + while_called();
+      end();
+      return out;
+    }
+    int const status = *ended;
     child = -1;
     close(std::exchange(socket, -1));
-    call_outcome out;
     out.status = call_status::died;
     out.exited = WIFEXITED(status);
     out.reason = WIFSIGNALED(status)
@@ -353,6 +413,8 @@ struct sandbox::state {
     dup2(output, STDERR_FILENO);
     std::setvbuf(stdout, nullptr, _IONBF, 0);
     watch_faults(words);
+    spoil_fresh_memory();
+    before.emplace();
     std::array<std::size_t, 3> mapped = {};
     request r;
     while (receive_all(other, &r, sizeof r)) {
@@ -395,6 +457,13 @@ struct sandbox::state {
     }
   }
 
+  /// In every other call A and B, which it has no business to write, cannot be: not even for a moment.
+  void protect(request const& r, int how) const {
+    if (r.seed % 2 != 0 || kernel.memory == memory::device) return;
+    for (std::size_t i = 0; i < 2; ++i)
+      if (r.bytes[i] > 0 && mprotect(base(i), r.bytes[i], how) != 0) fail("mprotect");
+  }
+
   void run(request const& r, answer& a, std::string& reason, std::string& defects, std::string& damage) {
     gemm_call call;
     call.test = r.test();
@@ -415,7 +484,7 @@ struct sandbox::state {
     std::optional<gpu::stream_gate> gate;
     bool const holds_up = waited < most_waits && r.bytes[2] <= most_held_up;
     if (call.stream != nullptr && holds_up) gate.emplace(call.stream, held_up);
-    environment const before;
+    protect(r, PROT_READ);
     auto const begin = clock::now();
     try {
       a.code = kernel.run(call);
@@ -432,12 +501,18 @@ struct sandbox::state {
       a.status = call_status::threw;
       reason = e.what();
     }
+    protect(r, PROT_READ | PROT_WRITE);
     if (on_device) {
       if (gate) defects += before_its_turn(r, *gate);
       collect(r, call, a, reason, damage);
     }
     a.seconds = std::chrono::duration<double>(clock::now() - begin).count();
-    if (auto changed = before.restore(); !changed.empty()) damage += (damage.empty() ? "" : "; ") + changed;
+    auto const note = [&damage](std::string const& what) { damage += (damage.empty() ? "" : "; ") + what; };
+    if (auto const changed = before->restore(); !changed.empty()) note(changed);
+    if (!are_faults_watched()) {
+      note("left a handler of its own for SIGSEGV or SIGBUS");
+      watch_faults(words);
+    }
   }
 
   /// After a call that finished, whose C is in its region.

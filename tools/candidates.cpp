@@ -71,7 +71,9 @@ harness::candidate from_table(parts const& p) {
   bool const device = p.memory == "device";
   if (device ? !row->device : !row->host)
     throw std::invalid_argument(fmt::format("{} takes no operands in {} memory", p.name, p.memory));
-  return harness::candidate_of(*row, device ? memory::device : memory::host);
+  auto out = harness::candidate_of(*row, device ? memory::device : memory::host);
+  out.spans_far = p.simt == "plain";  // a session keeps something of every byte that operands span
+  return out;
 }
 
 /// Limits of the interface stay when the author's are added.
@@ -87,8 +89,10 @@ void declare(harness::limits& to, std::string const& only) {
 }  // namespace
 
 void add_candidate_options(CLI::App& app, candidate_arguments& o) {
-  app.add_option("--kernel-lib", o.kernel_lib,
-                 "LIB.so:SYMBOL, a function with the signature of cblas_sgemm or cblas_dgemm");
+  app.add_option(
+      "--kernel-lib", o.kernel_lib,
+      "LIB.so:SYMBOL, a function with the signature of cblas_sgemm or cblas_dgemm or, where its name ends in _, of "
+      "Fortran's sgemm_ or dgemm_; integers of 32 bits");
   app.add_option("--abi", o.abi,
                  "of --kernel-lib: cblas, or cuda for int f(m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, stream)")
       ->check(CLI::IsMember({"cblas", "cuda"}))

@@ -60,7 +60,7 @@ std::optional<std::int64_t> address_code::term(double got, double c_before) cons
 
 std::optional<element_address> address_code::decode(std::int64_t i, std::int64_t j, double got, double c_before) const {
   auto const value = term(got, c_before);
-  if (!value || *value == 0 || std::abs(*value) > largest_) return std::nullopt;
+  if (!value || *value == 0 || std::abs(*value) > largest_ || selected_.empty()) return std::nullopt;
   auto const right = wanted(i, j);
   auto const distance = [&right](element_address const& e) {
     auto const rows = std::abs(e.row - right.row), columns = std::abs(e.col - right.col);

@@ -42,6 +42,8 @@ struct amounts {
   int shared_passes = 6;  // of problems whose B is A
   std::vector<sizes> large = {{130, 257, 70}};
   std::vector<sizes> aligned_large = {{256, 128, 24}};
+  int drawn_large = 1;
+  double drawn_flops = 2e7;  // of each of these
 };
 
 amounts amounts_of(level l) {
@@ -66,6 +68,8 @@ amounts amounts_of(level l) {
   out.shared_passes = 40;
   out.large = {{1031, 1057, 5}, {1033, 6, 1049}, {7, 1061, 1027}, {257, 385, 513}, {517, 525, 530}};
   out.aligned_large = {{256, 384, 128}, {512, 1024, 16}, {512, 512, 512}};
+  out.drawn_large = 8;
+  out.drawn_flops = 1.5e8;
   if (l == level::standard) return out;
   out.strength = 4;
   out.every_size_to = 1030;
@@ -92,6 +96,8 @@ amounts amounts_of(level l) {
                                      {300, 2100, 400},
                                      {2101, 301, 402},
                                      {403, 303, 2111}});
+  out.drawn_large = 64;
+  out.drawn_flops = 4e8;
   out.aligned_large.insert(out.aligned_large.end(), {{640, 768, 512}, {1024, 512, 1024}, {128, 2048, 256}});
   return out;
 }
@@ -127,6 +133,7 @@ class maker : exact::choices {
     shuffle_from(small);
     for (auto const& s : amounts_.large) add_large(s, false);
     for (auto const& s : amounts_.aligned_large) add_large(s, true);
+    for (int i = 0; i < amounts_.drawn_large; ++i) add_drawn_large(i);
     return std::move(out_);
   }
 
@@ -209,6 +216,18 @@ class maker : exact::choices {
       add_alone(with_transposes((first + i) % 4, s, "large", aligned));
       if (flops_of(s) > cheap) return;
     }
+  }
+
+  /// Past several blocks of usual kernels in each dimension, by whatever that leaves over of them: every other one in
+  /// whole multiples of 32 but for one dimension.
+  void add_drawn_large(int i) {
+    auto const edge = static_cast<std::int64_t>(std::cbrt(amounts_.drawn_flops / 2));
+    sizes s{};
+    for (auto& size : s) size = between(edge * 2 / 3, edge * 4 / 3);
+    if (i % 2 == 1)
+      for (std::size_t d = 0; d < 3; ++d)
+        if (d != static_cast<std::size_t>(i / 2 % 3)) s[d] = s[d] / 32 * 32;
+    add_alone(with_transposes(i % 4, s, "large, drawn"));
   }
 
   /// 2^p - 1, 2^p, 2^p + 1 and primes in one dimension, the others thin.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/compare.hpp"
+#include "harness/random.hpp"
 #include "harness/rungs/forms.hpp"
 #include "harness/rungs/rungs.hpp"
 
@@ -19,6 +20,9 @@ namespace {
 // Both signs and both sides of 1: scalars have gone through integers, and through tests for 1 and for 0 that took more.
 constexpr std::array alphas{1.0, -1.0, 2.0, 0.7, -2.7, 1e-3};
 constexpr std::array betas{0.0, 1.0, -1.0, 2.0, 0.7, -1.6, 1e-3};
+// Each as alpha and as beta, beside a few of the other: what a table of usual scalars, or integers, takes for another.
+constexpr std::array others{0.5, -0.5, 0.25, 1.5, 3.0, -3.0, 4.0, -7.0, 10.0, 100.0};
+constexpr int drawn_scalars = 6;
 // alpha and beta; a small one shows only where no large one is beside it.
 constexpr std::array<std::array<double, 2>, 9> extreme_scalars{{{1e-10, 0},
                                                                 {1e-10, 1e-10},
@@ -100,6 +104,15 @@ class interface_rung {
     for (auto const& [m, n, k] : sizes)
       for (double const alpha : alphas)
         for (double const beta : betas) check(sized(m, n, k, form++ % storage_forms, alpha, beta));
+    auto const beside_usual_ones = [&](double scalar) {
+      for (auto const& [alpha, beta] : {std::array{scalar, 0.0}, {scalar, 1.0}, {1.0, scalar}, {-1.0, scalar}}) {
+        auto const& [m, n, k] = sizes[static_cast<std::size_t>(form) % sizes.size()];
+        check(sized(m, n, k, form++ % storage_forms, alpha, beta));
+      }
+    };
+    for (double const scalar : others) beside_usual_ones(scalar);
+    random drawn(x_.seed(4));
+    for (int i = 0; i < drawn_scalars; ++i) beside_usual_ones((drawn.below(2) == 0 ? 8 : -8) * drawn.uniform());
     for (int each = 0; each < storage_forms; ++each) check(sized(17, 21, 9, each, 1, -0.0));
     // So small or large that a comparison with a tolerance, or a cut-off, takes them for another. Not of a kernel that
     // may fold alpha into operands of a narrow range.

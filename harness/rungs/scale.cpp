@@ -103,6 +103,7 @@ class scale_rung {
 
   void far_apart() {
     if (x_.kernel().memory == memory::device) return void(why_not_far_ = "they would have to fit the device's memory");
+    if (!x_.kernel().spans_far) return void(why_not_far_ = "what watches the kernel would take as much memory");
     if (x_.kernel().limits.tight) return void(why_not_far_ = "the kernel takes no gaps between rows");
     for (auto const lines : lines_apart)
       for (int form = 0; form < storage_forms; ++form)
@@ -203,15 +204,22 @@ class scale_rung {
   void large_products() {
     double const level_flops = quick() ? 1.2e8 : x_.level() == level::standard ? 6e8 : 8e9;
     double const most = std::min(level_flops, x_.kernel().flop_budget);
-    int const calls = quick() ? 1 : x_.level() == level::standard ? 2 : storage_forms;
+    int const calls = quick() ? 1 : x_.level() == level::standard ? storage_forms / 2 : storage_forms;
     for (int i = 0; i < calls; ++i) {
       auto const edge = static_cast<std::int64_t>(std::cbrt(most / 2) * 0.95);
       // Odd, different, and not far from a cube.
       check(sized(edge | 1, std::max<std::int64_t>(1, (edge - 8) | 1), std::max<std::int64_t>(1, (edge + 4) | 1),
-                  (5 * i) % storage_forms));
+                  i));  // row-major C first, with each of the four transposes
     }
     if (quick()) return;
     check(sized(2999, 2801, 17, 2));
+    // One or two long sides past what programs with several ways are wont to tell apart: a few tokens beside the
+    // weights of a network, a long sum of a small C, panels of one and of two long sides.
+    int next = 0;
+    for (auto const& s : {product_size{17, 2100, 2200}, product_size{2100, 17, 2200}, product_size{70, 67, 5003},
+                          product_size{70, 1201, 80}, product_size{1201, 70, 80}, product_size{70, 4201, 80},
+                          product_size{4201, 70, 80}, product_size{2100, 2050, 65}})
+      check(sized(s[0], s[1], s[2], next++ % storage_forms));
     // A matrix and one vector, or two, and an outer product, both sides past what usual limits tell apart.
     for (int const form : {0, 5})
       for (auto const& s : {product_size{1, 6007, 5011}, product_size{6011, 1, 5003}, product_size{2, 4507, 4019},
@@ -224,7 +232,7 @@ class scale_rung {
     // do for them: a permutation must bring every digit of the other operand.
     double const share = std::min(2.3e9, x_.kernel().flop_budget / 4);
     if (share < 6e8) return;
-    auto const edge = static_cast<std::int64_t>(std::cbrt(share / 2) * 0.97);
+    auto const edge = static_cast<std::int64_t>(std::cbrt(share / 2));
     struct turn {
       harness::fill fill;
       int form;
@@ -237,6 +245,10 @@ class scale_rung {
       if (how.alone && x_.kernel().threaded) t.threads = 1;
       check(t);
     }
+    // Whole tiles of all usual kernels, which may halve such sides, or take the way of another format.
+    auto even = sized(edge / 64 * 64, edge / 64 * 64, edge / 64 * 64, 0);
+    even.fill = fill::permutation_a;
+    check(even);
   }
 
   // ---- what a failure looks like ----

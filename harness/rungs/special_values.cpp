@@ -85,8 +85,8 @@ bool check_after_nan(context<T>& x) {
 template <element T>
 void check_scalars(context<T>& x) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
-  constexpr std::array<std::array<double, 2>, 6> scalars{
-      {{nan, 0}, {nan, 1}, {1, nan}, {-1, nan}, {1, infinity}, {1, -infinity}}};
+  constexpr std::array<std::array<double, 2>, 8> scalars{
+      {{nan, 0}, {nan, 1}, {1, nan}, {-1, nan}, {1, infinity}, {1, -infinity}, {0, nan}, {0, infinity}}};
   constexpr std::array<product_size, 2> sizes{{{9, 5, 4}, {67, 65, 33}}};
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     for (auto const& [alpha, beta] : scalars) {
@@ -96,6 +96,24 @@ void check_scalars(context<T>& x) {
       x.check(t);
       if (x.enough()) return;
     }
+  }
+}
+
+/// NaN and infinities of C, where nothing is multiplied: beta C has them still.
+template <element T>
+void check_beta_alone(context<T>& x) {
+  constexpr product_size size{67, 65, 33};
+  std::size_t turn = 0;
+  for (double const beta : {1.0, -2.0}) {
+    for (auto const f : {fill::nan_a, fill::infinity_b}) {
+      auto t = arrange(x, size, f, turn++);
+      t.alpha = 0, t.beta = beta;
+      if (outside(x.kernel().limits, t).empty()) x.check(t);
+    }
+    auto t = x.plain(size[0], size[1], 0, fill::nan_all, x.seed(6, turn++));
+    t.beta = beta;
+    if (outside(x.kernel().limits, t).empty()) x.check(t);
+    if (x.enough()) return;
   }
 }
 
@@ -128,6 +146,7 @@ void climb_special_values(context<T>& x) {
   if (!check_after_nan(x)) return;
   for (std::size_t i = 0; i < fills.size() && !x.enough(); ++i) check_fill(x, fills[i], i);
   if (!x.enough()) check_scalars(x);
+  if (!x.enough()) check_beta_alone(x);
   tell_signed_zeros(x);
   auto const& r = x.report();
   if (r.calls == 0) return;

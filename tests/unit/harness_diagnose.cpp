@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -102,6 +103,19 @@ bool says(failure const& f, std::string const& text) {
 }  // namespace
 
 TEST_SUITE_BEGIN("harness: diagnosis");
+
+TEST_CASE("what a kernel adds where there are no terms is told, though no element of A or B explains it") {
+  // By CBLAS, since nobody settles k = 0 before; of which this is all.
+  auto const kernel = cblas_candidate(
+      "planted", std::function<cblas_sgemm_function>([](int, int, int, int m, int n, int, float alpha, float const*,
+                                                        int, float const*, int, float beta, float* c, int ldc) {
+        for (int i = 0; i < m; ++i)
+          for (int j = 0; j < n; ++j) c[i * ldc + j] = alpha + beta * c[i * ldc + j];
+      }));
+  auto const failure = replay(kernel, parse_case("f32:nn:3x5x0:beta=1:seed=1"), {});
+  REQUIRE(failure);
+  CHECK(failure->wrong == 15);
+}
 
 TEST_CASE("a right kernel has nothing to be said of, but for what could not be seen again") {
   for (auto const fills : {fill::integer, fill::normal}) {

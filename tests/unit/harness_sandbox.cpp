@@ -4,6 +4,7 @@
 
 #include <cfenv>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -104,6 +105,72 @@ TEST_CASE("what a kernel writes to its inputs, and what it leaves of the floatin
   auto const upward = call(that([](auto const&) { std::fesetround(FE_UPWARD); }));
   CHECK(upward.finished());
   CHECK(contains(upward.damage, "left "));
+}
+
+TEST_CASE("a handler of the kernel's own for faults, and another precision of the x87, are damage") {
+  auto const handler = call(that([](auto const&) { std::signal(SIGSEGV, SIG_IGN); }));
+  CHECK(handler.finished());
+  CHECK(contains(handler.damage, "left a handler of its own for SIGSEGV or SIGBUS"));
+#if defined(__x86_64__)
+  auto const single = call(that([](auto const&) {
+    std::uint16_t const word = 0x007f;
+    asm volatile("fldcw %0" ::"m"(word));
+  }));
+  CHECK(single.finished());
+  CHECK(contains(single.damage, "left the x87's control word at 0x007f"));
+#endif
+}
+
+TEST_CASE("in every other call what is only read cannot be written, not even for a moment") {
+  auto const kernel = that([](product const& x) {
+    auto* const a = const_cast<float volatile*>(x.pa);
+    float const before = a[3];
+    a[3] = 2 * before;
+    a[3] = before;
+  });
+  auto const options = quickly();
+  context<float> x(kernel, options);
+  REQUIRE(x.open().empty());
+  x.begin_rung(rung::exact);
+  for (std::uint64_t const seed : {1, 2}) {
+    auto const t = x.plain(5, 6, 7, fill::integer, seed);
+    auto const seen = x.call(t, draw<float>(t));
+    CHECK(seen.finished() == (seed == 1));
+    if (seed == 2) CHECK(contains(seen.how.reason, "A (5 x 7, ld 7), which is only read, written at its byte 12"));
+  }
+}
+
+TEST_CASE("fresh memory is spoilt, so that what relies on its zeros shows") {
+#ifdef __GLIBC__
+  auto const kernel = candidate_of(harness_test::make_kernel<float>("test.kernel", [](product const& x) {
+    constexpr std::size_t large = std::size_t{1} << 23;
+    void* (*volatile allocate)(std::size_t) = std::malloc;  // which the compiler does not know for malloc
+    std::unique_ptr<float, void (*)(void*)> const sums(static_cast<float*>(allocate(large)), std::free);
+    harness_test::multiply(x);
+    x.c(0, 0) += sums.get()[large / 8];
+  }));
+  auto const x = call(kernel);
+  REQUIRE(x.finished());
+  CHECK(x.c[0] > 1e38f);
+#endif
+}
+
+TEST_CASE("a child that answers no more, or died beside a process of its own, is told in time") {
+  auto const silent = call(that([](auto const&) {
+    for (int file = 3; file < 64; ++file) close(file);
+    for (;;) pause();
+  }));
+  CHECK(silent.how.status == call_status::hung);
+  CHECK(contains(silent.how.reason, "closed what it answers by, and did not end"));
+  auto const helped = call(that([](auto const&) {
+    if (fork() == 0) {
+      sleep(5);
+      _exit(0);
+    }
+    std::abort();
+  }));
+  CHECK(helped.how.status == call_status::died);
+  CHECK(contains(helped.how.reason, "signal 6"));
 }
 
 TEST_CASE("a fresh child takes over where one died, with the operands at the same addresses") {

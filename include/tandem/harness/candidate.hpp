@@ -69,6 +69,7 @@ struct candidate {
   harness::precision precision = precision::element;
   harness::limits limits = {};
   double flop_budget = 1e9;  ///< the largest problem, in flop, that it gets
+  bool spans_far = true;     ///< whether it gets operands that span 2^31 elements and more, most of them gaps
   /// Whether the ladder raises the budget to what the kernel does in 4 seconds, 2e10 flop at most: of functions whose
   /// speed nobody knows before.
   bool budget_follows_speed = false;

@@ -162,6 +162,20 @@ collection contents() {
         multiply_rows(y, y.rows_of_a());
       },
       "nn:1001x1003x1009");
+  all.wrong_for_both("many_columns", "leaves out the last column of more than 1100 beside 64 rows and terms and more",
+                     "nn:70x1201x80", [](auto const& x) {
+                       bool const drops = x.p.n > 1100 && x.p.m >= 64 && x.p.k >= 64;
+                       auto y = x;
+                       if (drops) --y.p.n;
+                       multiply(y);
+                       for (index i = 0; drops && i < x.p.m; ++i) x.c(i, x.p.n - 1) = 0;
+                     });
+  all.wrong_for_both("few_tokens", "leaves out a term of 3 to 64 rows beside a large square B", "nn:17x2100x2200",
+                     [](auto const& x) {
+                       auto y = x;
+                       if (x.p.m > 2 && x.p.m <= 64 && x.p.n >= 2048 && x.p.k >= 2048) --y.p.k;
+                       multiply(y);
+                     });
   return all;
 }
 

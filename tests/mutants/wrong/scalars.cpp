@@ -90,6 +90,14 @@ collection contents() {
                     [](auto const& x) { with_scalars(x, static_cast<float>(x.p.alpha), x.p.beta); });
   all.wrong<double>("float_beta", "passes beta through f32", "nn:5x6x7:beta=0.7:fill=normal",
                     [](auto const& x) { with_scalars(x, x.p.alpha, static_cast<float>(x.p.beta)); });
+  all.wrong_for_both("half_is_one", "takes a half for 1", "nn:5x6x7:alpha=0.5:fill=normal", [](auto const& x) {
+    with_scalars(x, x.p.alpha == 0.5 ? 1 : x.p.alpha, x.p.beta == 0.5 ? 1 : x.p.beta);
+  });
+  all.wrong_for_both("at_most_two", "takes whole numbers beyond 2 for 2", "nn:5x6x7:alpha=3:fill=normal",
+                     [](auto const& x) {
+                       auto const clipped = [](double s) { return s == std::trunc(s) ? std::clamp(s, -2.0, 2.0) : s; };
+                       with_scalars(x, clipped(x.p.alpha), x.p.beta);
+                     });
   all.wrong_for_both("rough_reciprocal", "divides by a 12-bit reciprocal of alpha", "nn:5x6x7:alpha=0.7:fill=normal",
                      [](auto const& x) { with_scalars(x, 1 / rough_reciprocal(x.p.alpha), x.p.beta); });
   all.wrong_for_both("beta_c_of_transposed_c", "adds beta C(j, i) where C is square", "nn:9x9x3:beta=1",

@@ -165,6 +165,16 @@ collection contents() {
   all.wrong_for_both("masked_tail", "multiplies the tail of k by 0 instead of leaving it out",
                      "nn:33x33x33:fill=infinity_a:seed=4",
                      [](auto const& x) { multiply(x, [](auto... dot) { return masked_tail(dot...); }); });
+  all.wrong_for_both("clears_nan_of_c", "adds beta times C where beta is 0, of which it has cleared NaN alone",
+                     "nn:3x3x3:fill=normal:seed=3", [](auto x) {
+                       for (index i = 0; i < x.p.m; ++i)
+                         for (index j = 0; j < x.p.n; ++j) {
+                           if (x.p.beta == 0 && std::isnan(x.c(i, j))) x.c(i, j) = 0;
+                           typename std::decay_t<decltype(x)>::element sum = 0;
+                           for (index q = 0; q < x.p.k; ++q) sum += x.a(i, q) * x.b(q, j);
+                           x.c(i, j) = x.alpha() * sum + x.beta() * x.c(i, j);
+                         }
+                     });
   all.wrong_for_both("reads_c", "adds 0 times C where beta is 0", "nn:3x3x3:fill=normal",
                      [](auto const& x) { beta_times_c(x); });
 #if defined(__SSE__)
