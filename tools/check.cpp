@@ -221,6 +221,10 @@ action add_check(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--seed", o->seed, "of problems and data")->capture_default_str();
   add_ladder_options(app, o->ladder);
+  // A function of a library climbs the ladder, whose problems are its own.
+  auto* const library = app.get_option("--kernel-lib");
+  for (auto const* const name : {"--kernels", "--against", "--shapes", "--m", "--n", "--k", "--trans", "--case"})
+    app.get_option(name)->excludes(library);
   return [o] { return check(*o); };
 }
 

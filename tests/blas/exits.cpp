@@ -82,7 +82,7 @@ TEST_CASE("TANDEM_BACKEND=gpu multiplies on the GPU, or ends the program where t
     CHECK(result.out == "right\n");
   } else {
     CHECK(result.out == "");
-    CHECK(result.err.starts_with("tandem_blas: sgemm_: gpu."));
+    CHECK(result.err.starts_with("tandem_blas: sgemm_: gpu: "));
     CHECK(result.exit_code == 255);
   }
 }
