@@ -311,8 +311,8 @@ struct sandbox::state {
     auto const until = clock::now() + std::chrono::duration<double>(limit);
     for (;;) {
       auto const left = std::chrono::duration<double, std::milli>(until - clock::now()).count();
-      constexpr double look =
-          50;  // ms: a process that the kernel started keeps the socket open when the child has died
+      // Not at the socket alone: a process that the kernel started keeps it open when the child has died.
+      constexpr double look = 50;  // ms
       int const ready = poll(&wait, 1, static_cast<int>(std::clamp(left + 1, 0.0, look)));
       if (ready > 0) break;
       if (ready < 0 && errno != EINTR) fail("poll");

@@ -112,7 +112,7 @@ class interface_rung {
     };
     for (double const scalar : others) beside_usual_ones(scalar);
     random drawn(x_.seed(4));
-    for (int i = 0; i < drawn_scalars; ++i) beside_usual_ones((drawn.below(2) == 0 ? 8 : -8) * drawn.uniform());
+    for (int i = 0; i < drawn_scalars; ++i) beside_usual_ones(16 * drawn.uniform() - 8);
     for (int each = 0; each < storage_forms; ++each) check(sized(17, 21, 9, each, 1, -0.0));
     // So small or large that a comparison with a tolerance, or a cut-off, takes them for another. Not of a kernel that
     // may fold alpha into operands of a narrow range.
