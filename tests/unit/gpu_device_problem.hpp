@@ -7,6 +7,7 @@
 
 #include <tandem/kernel.hpp>
 
+#include "dispatch/select.hpp"
 #include "gpu/runtime/device.hpp"
 #include "tests/unit/gpu_problems.hpp"
 
@@ -35,9 +36,11 @@ class device_problem {
     return p;
   }
 
-  /// Whether `run` is within what the row says that it takes.
+  /// Whether `run` is within what the row says that it takes. Rows never see a degenerate problem, so none refuses it.
   bool taken_by(tandem::kernel const& row) {
-    return row.operation() != tandem::operation::gemm || !row.refuses || row.refuses(canonical()).empty();
+    auto const p = canonical();
+    if (row.operation() != tandem::operation::gemm || !row.refuses) return true;
+    return tandem::dispatch::is_degenerate(p) || row.refuses(p).empty();
   }
 
   /// The product by a row of gemm, or y = alpha x + y by a row of axpy, on the elements of A and C as they lie.
