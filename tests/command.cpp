@@ -56,6 +56,8 @@ TEST_CASE("bad usage exits with 2 and says what is wrong") {
   CHECK(type.exit_code == 2);
   CHECK(contains(type.err, "'f31' is no element type"));
   CHECK(run_tandem("check --m 3 --n 3").exit_code == 2);
+  CHECK(contains(run_tandem("check --level quick --m 3 --n 3 --k 3").err, "--m excludes --level"));
+  CHECK(contains(run_tandem("check --kernels cpu --rungs L0 --jobs 2").err, "--jobs excludes --rungs"));
   CHECK(run_tandem("check --require nowhere --m 1 --n 1 --k 1").exit_code == 2);
 }
 

@@ -221,10 +221,12 @@ action add_check(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--seed", o->seed, "of problems and data")->capture_default_str();
   add_ladder_options(app, o->ladder);
-  // A function of a library climbs the ladder, whose problems are its own.
-  auto* const library = app.get_option("--kernel-lib");
-  for (auto const* const name : {"--kernels", "--against", "--shapes", "--m", "--n", "--k", "--trans", "--case"})
-    app.get_option(name)->excludes(library);
+  // The ladder's problems are its own; a function of a library climbs it, too.
+  app.get_option("--kernels")->excludes(app.get_option("--kernel-lib"));
+  for (auto const* const name :
+       {"--against", "--shapes", "--m", "--n", "--k", "--trans", "--case", "--require", "--jobs"})
+    for (auto const* const ladder : {"--kernel-lib", "--level", "--rungs", "--junit"})
+      app.get_option(name)->excludes(app.get_option(ladder));
   return [o] { return check(*o); };
 }
 

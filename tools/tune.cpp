@@ -70,7 +70,7 @@ class stopwatch_run {
     if (shapes.empty() || !complete) return;
     auto const sweep = [&](tune::shape const& s) {
       tune::device_clock clock(s);
-      return tune::sweep(s, rows_, std::ref(clock));
+      return tune::sweep(s, rows_, clock);
     };
     // Not kept: a device's clock rises only when it has work. The row that was timed first took five times its time.
     if (into.all.empty()) sweep(shapes.front());

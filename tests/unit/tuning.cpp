@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <random>
 #include <utility>
@@ -53,6 +54,29 @@ problem plain(std::int64_t m, std::int64_t n, std::int64_t k, dtype type) {
   s.p.m = m, s.p.n = n, s.p.k = k, s.p.lda = k, s.p.ldb = s.p.ldc = n;
   return tune::place(s);
 }
+
+/// A clock for rows that take what `time` says of so many calls, and in turn a time by name, if one is given.
+class made_up_clock : public tune::stopwatch {
+ public:
+  explicit made_up_clock(std::function<double(kernel const&, int)> time) : time_(std::move(time)) {}
+  double in_a_row(kernel const& row, int of_row) override {
+    ++calls[row.name];
+    return time_(row, of_row);
+  }
+  std::vector<double> in_turn(std::span<kernel const* const> rows) override {
+    std::vector<double> times;
+    for (auto const* row : rows) {
+      ++turns[row->name];
+      times.push_back(times_in_turn.at(row->name));
+    }
+    return times;
+  }
+  std::map<std::string, int> calls, turns;
+  std::map<std::string, double> times_in_turn;
+
+ private:
+  std::function<double(kernel const&, int)> time_;
+};
 
 /// A folder that goes with its owner.
 class folder {
@@ -479,15 +503,16 @@ TEST_CASE("a sweep gives hopeless rows up, does not call those that must be, and
   std::vector<kernel const*> pointers;
   for (auto const& row : rows) pointers.push_back(&row);
 
-  std::map<std::string, int> calls;
   tune::shape s;
   s.p.m = s.p.n = s.p.k = s.p.lda = s.p.ldb = s.p.ldc = 8;
-  auto const timings = tune::sweep(s, pointers, [&](kernel const& row, int) {
-    ++calls[row.name];
+  made_up_clock clock([&](kernel const& row, int) {
     for (auto const& each : all)
       if (row.name == each.name) return each.time;
     return 0.0;
   });
+  auto const timings = tune::sweep(s, pointers, clock);
+  auto& calls = clock.calls;
+  CHECK(clock.turns.empty());
   std::map<std::string, tune::timing> by_name;
   for (auto const& t : timings) by_name[t.kernel] = t;
   CHECK(by_name.size() == std::size(all));
@@ -510,12 +535,37 @@ TEST_CASE("a sweep's batches are as long as calls turn out to be short, whatever
   s.p.m = s.p.n = s.p.k = s.p.lda = s.p.ldb = s.p.ldc = 8;
   bool is_first = true;
   std::vector<kernel const*> const rows = {&row};
-  auto const timings = tune::sweep(s, rows, [&](kernel const&, int calls) {
+  made_up_clock clock([&](kernel const&, int calls) {
     double const of_batch = 3;
     return std::exchange(is_first, false) ? 300 : 2 + of_batch / calls;
   });
+  auto const timings = tune::sweep(s, rows, clock);
   REQUIRE(timings.size() == 1);
   CHECK(timings.front().microseconds.value() == doctest::Approx(2.03).epsilon(0.001));
+}
+
+TEST_CASE("a sweep calls rows that are near each other in turn where calls are long, and believes only that") {
+  constexpr char const* names[] = {"gpu.best.f32", "gpu.near.f32", "gpu.slow.f32"};
+  std::vector<kernel> rows(3);
+  std::vector<kernel const*> pointers;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].name = names[i];
+    pointers.push_back(&rows[i]);
+  }
+  tune::shape s;
+  s.p.m = s.p.n = s.p.k = s.p.lda = s.p.ldb = s.p.ldc = 8;
+  made_up_clock clock([&](kernel const& row, int) {
+    return row.name == names[0] ? 60.0 : row.name == names[1] ? 77.0 : 79.0;
+  });
+  clock.times_in_turn = {{names[0], 80}, {names[1], 78}};
+  auto const timings = tune::sweep(s, pointers, clock);
+  REQUIRE(timings.size() == 3);
+  CHECK(timings[0].microseconds == 80);
+  CHECK(timings[1].microseconds == 78);
+  CHECK(timings[2].microseconds == 79);
+  CHECK(clock.turns[names[0]] >= 5);
+  CHECK(clock.turns[names[1]] == clock.turns[names[0]]);
+  CHECK(clock.turns[names[2]] == 0);
 }
 
 TEST_CASE("a file of measurements is read as it was written; others are refused") {

@@ -16,9 +16,12 @@ bench::operand_ring cold_operands(shape const& s) {
           }};
 }
 
+// The device stands still until the host has enqueued everything: small kernels end before the next one is there.
+constexpr std::chrono::milliseconds enqueuing(100);
+
 }  // namespace
 
-device_clock::device_clock(shape const& s) : shape_(s), operands_(cold_operands(s)) {}
+device_clock::device_clock(shape const& s) : shape_(s), operands_(cold_operands(s)), marks_(2) {}
 
 void device_clock::run(kernel const& row) {
   auto const at = operands_.next;
@@ -27,19 +30,34 @@ void device_clock::run(kernel const& row) {
   row.run(place(shape_, operand(0), operand(1), operand(2)), {.stream = stream_.get()});
 }
 
-double device_clock::operator()(kernel const& row, int calls) {
+double device_clock::in_a_row(kernel const& row, int calls) {
   {
-    // The device stands still until the host has enqueued everything: small kernels end before the next one is there.
     std::optional<gpu::stream_gate> gate;
     if (calls > 1) {
-      gate.emplace(stream_.get(), std::chrono::milliseconds(100));
+      gate.emplace(stream_.get(), enqueuing);
       run(row);
     }
-    start_.record(stream_.get());
+    marks_[0].record(stream_.get());
     for (int i = 0; i < calls; ++i) run(row);
-    stop_.record(stream_.get());
+    marks_[1].record(stream_.get());
   }
-  return stop_.since(start_) * 1e3 / calls;
+  return marks_[1].since(marks_[0]) * 1e3 / calls;
+}
+
+std::vector<double> device_clock::in_turn(std::span<kernel const* const> rows) {
+  if (marks_.size() <= rows.size()) marks_.resize(rows.size() + 1);
+  {
+    gpu::stream_gate const gate(stream_.get(), enqueuing);
+    run(*rows.back());
+    marks_[0].record(stream_.get());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      run(*rows[i]);
+      marks_[i + 1].record(stream_.get());
+    }
+  }
+  std::vector<double> times;
+  for (std::size_t i = 0; i < rows.size(); ++i) times.push_back(marks_[i + 1].since(marks_[i]) * 1e3);
+  return times;
 }
 
 }  // namespace tandem::tune

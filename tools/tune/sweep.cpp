@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 #include <tandem/error.hpp>
@@ -9,9 +10,13 @@
 namespace tandem::tune {
 namespace {
 
-constexpr double hopeless_estimate = 20, hopeless_time = 8, near = 1.12;
+constexpr double hopeless_estimate = 20, hopeless_time = 8;
+constexpr double near = 1.12, near_in_turn = 1.3;  // called in turn, a row loses up to a tenth to another
 constexpr double batch_microseconds = 300;
-constexpr int most_calls = 100;  // the launches of which fit in a stream's queue
+constexpr int most_calls = 100;           // the launches of which fit in a stream's queue
+constexpr double shortest_in_turn = 50;   // microseconds, of which the two events around a call are little
+constexpr int turns = 9, long_turns = 3;  // the latter of calls over `long_call`
+constexpr double long_call = 5000;
 
 double median(std::vector<double> samples) {
   auto const middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
@@ -21,7 +26,7 @@ double median(std::vector<double> samples) {
 
 class candidate {
  public:
-  candidate(kernel const& row, stopwatch const& time) : row_(&row), time_(&time) {}
+  candidate(kernel const& row, stopwatch& time) : row_(&row), time_(&time) {}
 
   /// One call; where it looks hopeless, another, since the first may have waited for its code or its workspace.
   double first_call(double best) {
@@ -37,22 +42,45 @@ class candidate {
       once_ = result();
     }
   }
+  /// In place of all samples before.
+  void replace_samples(std::vector<double> samples) { samples_ = std::move(samples); }
   double result() const { return median(samples_); }
+  kernel const& row() const { return *row_; }
   bool has_samples() const { return !samples_.empty(); }
   timing report() const { return {row_->name, has_samples() ? result() : once_, !has_samples(), {}}; }
 
  private:
-  double time(int calls) const { return (*time_)(*row_, calls); }
+  double time(int calls) const { return time_->in_a_row(*row_, calls); }
 
   kernel const* row_;
-  stopwatch const* time_;
+  stopwatch* time_;
   double once_ = 0;
   std::vector<double> samples_;
 };
 
+void time_in_turn(std::vector<candidate*> const& all, int rounds, stopwatch& time) {
+  std::vector<kernel const*> rows;
+  for (auto const* c : all) rows.push_back(&c->row());
+  std::vector<std::vector<double>> samples(all.size());
+  for (int i = 0; i < rounds; ++i) {
+    auto const round = time.in_turn(rows);
+    for (std::size_t r = 0; r < all.size(); ++r) samples[r].push_back(round[r]);
+  }
+  for (std::size_t r = 0; r < all.size(); ++r) all[r]->replace_samples(std::move(samples[r]));
+}
+
+void time_again(std::vector<candidate>& timed, double best, stopwatch& time) {
+  bool const by_turns = best >= shortest_in_turn;
+  std::vector<candidate*> close;
+  for (auto& c : timed)
+    if (c.has_samples() && c.result() < (by_turns ? near_in_turn : near) * best) close.push_back(&c);
+  if (by_turns) return time_in_turn(close, best > long_call ? long_turns : turns, time);
+  for (auto* const c : close) c->add_samples(5);
+}
+
 }  // namespace
 
-std::vector<timing> sweep(shape const& s, std::vector<kernel const*> const& rows, stopwatch const& time) {
+std::vector<timing> sweep(shape const& s, std::vector<kernel const*> const& rows, stopwatch& time) {
   constexpr double unknown = std::numeric_limits<double>::infinity();
   struct estimated {
     kernel const* row;
@@ -82,7 +110,7 @@ std::vector<timing> sweep(shape const& s, std::vector<kernel const*> const& rows
     try {
       double const once = c.first_call(best);
       if (once <= hopeless_time * best) {
-        c.add_samples(once > 5000 ? 1 : once > 3 * best ? 2 : 5);
+        c.add_samples(once > long_call ? 1 : once > 3 * best ? 2 : 5);
         best = std::min(best, c.result());
       }
       timed.push_back(c);
@@ -91,8 +119,7 @@ std::vector<timing> sweep(shape const& s, std::vector<kernel const*> const& rows
       timings.push_back({row->name, {}, false, e.what()});
     }
   }
-  for (auto& c : timed)
-    if (c.has_samples() && c.result() < near * best) c.add_samples(c.result() > 5000 ? 2 : 5);
+  time_again(timed, best, time);
   for (auto const& c : timed) timings.push_back(c.report());
   return timings;
 }
