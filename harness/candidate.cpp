@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -18,6 +20,7 @@
 #include <tandem/matrix_view.hpp>
 
 #include "gpu/runtime/device.hpp"
+#include "harness/calling_convention.hpp"
 
 namespace tandem::harness {
 namespace {
@@ -69,9 +72,13 @@ int call_cblas(F const& f, gemm_call const& x) {
   // One layout holds for all three operands there: one that is stored in the other is its own transpose.
   bool const flip_a = t.trans_a != (t.layout_a != t.layout_c), flip_b = t.trans_b != (t.layout_b != t.layout_c);
   int const flipped = x.conjugated ? conj_trans : trans;
+  // Operands without elements may have no address.
+  bool const nowhere = t.k == 0 && t.seed % 2 == 1;
+  auto* const a = nowhere ? nullptr : static_cast<T const*>(x.a);
+  auto* const b = nowhere ? nullptr : static_cast<T const*>(x.b);
   f(t.layout_c == layout::row_major ? row_major : col_major, flip_a ? flipped : no_trans, flip_b ? flipped : no_trans,
-    as_int(t.m), as_int(t.n), as_int(t.k), static_cast<T>(t.alpha), static_cast<T const*>(x.a), as_int(t.lda),
-    static_cast<T const*>(x.b), as_int(t.ldb), static_cast<T>(t.beta), static_cast<T*>(x.c), as_int(t.ldc));
+    as_int(t.m), as_int(t.n), as_int(t.k), static_cast<T>(t.alpha), a, as_int(t.lda), b, as_int(t.ldb),
+    static_cast<T>(t.beta), static_cast<T*>(x.c), as_int(t.ldc));
   return 0;
 }
 
@@ -128,8 +135,9 @@ struct loaded {
 void load(loaded& into, library_function const& f) {
   void* const library = dlopen(f.path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) throw std::invalid_argument(fmt::format("cannot load {}: {}", f.path, dlerror()));
-  into.address = dlsym(library, f.symbol.c_str());
-  if (into.address == nullptr) throw std::invalid_argument(fmt::format("{} has no symbol '{}'", f.path, f.symbol));
+  void* const function = dlsym(library, f.symbol.c_str());
+  if (function == nullptr) throw std::invalid_argument(fmt::format("{} has no symbol '{}'", f.path, f.symbol));
+  into.address = watched(function);
   struct names {
     char const *set, *get;
   };
@@ -161,20 +169,41 @@ class threads_of_call {
   int before_;
 };
 
-/// Fortran's interface: column-major, everything by its address. A row-major C is the transpose of the product of B and
-/// A, which are transposed as they lie there.
+/// Fortran's interface: column-major, everything by its address, and behind it the lengths of the words, which
+/// compilers pass that nobody sees. A row-major C is the transpose of the product of B and A, which are transposed as
+/// they lie there.
 template <class T>
 using fortran_gemm = void(char const*, char const*, int const*, int const*, int const*, T const*, T const*, int const*,
-                          T const*, int const*, T const*, T*, int const*);
+                          T const*, int const*, T const*, T*, int const*, std::size_t, std::size_t);
+
+/// What such a function gets by its address and has to leave as it is.
+template <class T>
+struct fortran_arguments {
+  std::array<char, 2> words;
+  std::array<int, 6> sizes;  // m, n, k, lda, ldb, ldc
+  std::array<T, 2> scalars;
+};
+
 template <class T>
 void call_fortran(fortran_gemm<T>* f, int order, int trans_a, int trans_b, int m, int n, int k, T alpha, T const* a,
                   int lda, T const* b, int ldb, T beta, T* c, int ldc) {
-  auto const word = [](int flag) { return flag == no_trans ? 'N' : flag == trans ? 'T' : 'C'; };
-  char const of_a = word(trans_a), of_b = word(trans_b);
-  if (order == col_major)
-    f(&of_a, &of_b, &m, &n, &k, &alpha, a, &lda, b, &ldb, &beta, c, &ldc);
-  else
-    f(&of_b, &of_a, &n, &m, &k, &alpha, b, &ldb, a, &lda, &beta, c, &ldc);
+  if (order == row_major) {
+    std::swap(trans_a, trans_b), std::swap(m, n);
+    std::swap(a, b), std::swap(lda, ldb);
+  }
+  // Small letters say the same.
+  auto const word = [small = (m + n) % 2 != 0](int flag) {
+    char const letter = flag == no_trans ? 'N' : flag == trans ? 'T' : 'C';
+    return static_cast<char>(small ? letter - 'A' + 'a' : letter);
+  };
+  fortran_arguments<T> const given{{word(trans_a), word(trans_b)}, {m, n, k, lda, ldb, ldc}, {alpha, beta}};
+  auto x = given;
+  auto const& [of_m, of_n, of_k, of_lda, of_ldb, of_ldc] = x.sizes;
+  f(&x.words[0], &x.words[1], &of_m, &of_n, &of_k, &x.scalars[0], a, &of_lda, b, &of_ldb, &x.scalars[1], c, &of_ldc, 1,
+    1);
+  bool const same_scalars = std::memcmp(x.scalars.data(), given.scalars.data(), sizeof given.scalars) == 0;
+  if (x.words != given.words || x.sizes != given.sizes || !same_scalars)
+    throw std::runtime_error("it wrote to an argument that it gets by its address");
 }
 
 template <class Function>
@@ -439,11 +468,12 @@ candidate library_candidate(library_function const& f) {
                                     return as_function<cuda_dgemm_function>(*symbol)(x...);
                                   }));
   }
-  if (f.abi == abi::cblas)
-    out.run = [symbol, run = std::move(out.run)](gemm_call const& x) {
-      threads_of_call const threads(*symbol, x.threads);
-      return run(x);
-    };
+  out.run = [symbol, run = std::move(out.run)](gemm_call const& x) {
+    threads_of_call const threads(*symbol, x.threads);
+    int const code = run(x);
+    if (auto const unkept = unkept_registers(); !unkept.empty()) throw std::runtime_error(unkept);
+    return code;
+  };
   bool const device = f.abi == abi::cuda;
   out.open = [symbol, f, device] {
     load(*symbol, f);

@@ -43,6 +43,27 @@ TEST_CASE("wrong functions fail, whatever is wrong with them") {
   }
 }
 
+TEST_CASE("Fortran's functions get small letters and the lengths of words, and leave their arguments alone") {
+  auto const right = check("right_sgemm_", "--rungs L0");
+  CAPTURE(right.out);
+  CHECK(right.exit_code == 0);
+  CHECK(check("capital_sgemm_", "--rungs L0").exit_code == 1);
+  auto const counting = check("counting_sgemm_", "--rungs L0");
+  CHECK(counting.exit_code == 1);
+  CHECK(contains(counting.out, "it wrote to an argument that it gets by its address"));
+}
+
+#if defined(__x86_64__)
+TEST_CASE("registers that belong to the caller are kept, and the direction flag is clear on return") {
+  auto const clobbering = check("clobbering_sgemm", "--rungs L0");
+  CHECK(clobbering.exit_code == 1);
+  CHECK(contains(clobbering.out, "did not keep r12"));
+  auto const backward = check("backward_sgemm", "--rungs L0");
+  CHECK(backward.exit_code == 1);
+  CHECK(contains(backward.out, "left the direction flag set"));
+}
+#endif
+
 TEST_CASE("what is outside declared limits is unsupported, and a kernel that is right within them passes") {
   auto const r = check("eights_sgemm", "--only k_multiple_of=8");
   CAPTURE(r.out);

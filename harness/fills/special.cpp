@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -11,6 +12,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "harness/guard.hpp"
 #include "harness/random.hpp"
 
 namespace tandem::harness {
@@ -50,6 +52,13 @@ struct matrix {
   std::size_t rows, cols;
   T& operator()(std::size_t i, std::size_t j) const { return values[i * cols + j]; }
 };
+
+/// The usual NaN, or all ones, as GPUs give it: rounded to fewer bits by an addition that is a zero.
+template <class T>
+T any_nan(random r) {
+  using word = typename nan_bits<T>::word;
+  return r.below(2) == 0 ? std::numeric_limits<T>::quiet_NaN() : std::bit_cast<T>(~word{0} >> 1);
+}
 
 template <class T>
 void put_special(matrix<T> x, T value, random& r) {
@@ -145,7 +154,7 @@ operands<T> draw_special(test_case const& t) {
   }
   bool const in_a = t.fill == fill::nan_a || t.fill == fill::infinity_a;
   bool const nan = t.fill == fill::nan_a || t.fill == fill::nan_b;
-  T const value = nan ? std::numeric_limits<T>::quiet_NaN() : std::numeric_limits<T>::infinity();
+  T const value = nan ? any_nan<T>(random(derive(t.seed, 6))) : std::numeric_limits<T>::infinity();
   matrix<T> const with = in_a ? matrix<T>{out.a, m, k} : matrix<T>{out.b, k, n};
   // A format of less range must not make a zero of a number that meets an infinity.
   constexpr T least = 0x1p-10;

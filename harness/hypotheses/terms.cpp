@@ -99,7 +99,8 @@ void try_panels(evidence<T>& e) {
     for (auto const depth : e.k_edges())
       if (depth > 0 && depth < k) try_depth(depth);
     for (std::int64_t depth = k - 1; depth >= 1; --depth) try_depth(depth);
-    if (found) e.keep(std::move(*found));
+    // Of so many depths some fits one or two numbers by chance.
+    if (found && found->matched > 2) e.keep(std::move(*found));
   };
   auto const part = [k](witness<T> const& w, std::int64_t p, std::int64_t depth) {
     return w.sums[static_cast<std::size_t>(std::min(p + depth, k))] - w.sums[static_cast<std::size_t>(p)];

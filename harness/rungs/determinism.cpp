@@ -290,7 +290,7 @@ class determinism {
           fmt::format("{}{}", (f.differs.empty() ? holds_ : lacks_).empty() ? "" : ", ", name);
     };
     say("run to run", run_to_run_, fmt::format("the same bits in {} calls", repeats()));
-    say("threads", threads_, "1, 2, 3, 4, 8: the same bits");
+    say("threads", threads_, "asked for 1, 2, 3, 4 and 8: the same bits");
     say("streams", streams_, "the default one and another: the same bits");
     say("placement", placement_, "the same bits at all offsets, leading dimensions and page ends");
     say("rows", rows_, "a row's bits depend on neither m, nor its place, nor the other rows");

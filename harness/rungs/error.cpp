@@ -28,12 +28,11 @@ constexpr std::array full_sizes{sizes{1, 1, 1},       sizes{17, 1, 5},       siz
                                 sizes{129, 127, 65},  sizes{31, 33, 100000}, sizes{2, 2, 1000000},
                                 sizes{1024, 1024, 8}, sizes{768, 768, 768},  sizes{200, 200, 10000}};
 
-// alpha and beta are values of f32, so that they are of f64 as well.
+// None that is a float's is left after a scalar of f64 has gone through one.
 struct scalars {
   double alpha, beta;
 };
-constexpr std::array all_scalars{scalars{1, 0}, scalars{0.7f, 0.3f}, scalars{-1, 1}, scalars{1, 0},
-                                 scalars{2.7f, -1.6f}};
+constexpr std::array all_scalars{scalars{1, 0}, scalars{0.7, 0.3}, scalars{-1, 1}, scalars{1, 0}, scalars{2.7, -1.6}};
 
 /// The index-th variation of transposes, storage and scalars: all four transposes with each of the scalars in 20.
 test_case varied(test_case t, std::size_t index) {

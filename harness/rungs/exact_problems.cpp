@@ -28,10 +28,11 @@ struct amounts {
   int small_passes = 0;
   std::int64_t squares_to = 40;
   std::int64_t turned_squares_to = 16;  // with each of the four transposes
-  double size_flops = 1e6;              // of a problem made for a size
-  double edge_flops = 3e5;              // of a problem made for a tile edge
-  double first_cut_flops = 1e7;         // of the sizes at which a tiling first cuts
-  double thin_flops = 6e5;              // of one dimension long
+  int drawn_squares = 0;
+  double size_flops = 1e6;       // of a problem made for a size
+  double edge_flops = 3e5;       // of a problem made for a tile edge
+  double first_cut_flops = 1e7;  // of the sizes at which a tiling first cuts
+  double thin_flops = 6e5;       // of one dimension long
   std::int64_t longest = 4097;
   std::int64_t longest_line = 5003;  // of a problem one of whose sizes is 1
   int line_passes = 1;
@@ -55,6 +56,7 @@ amounts amounts_of(level l) {
   out.small_passes = 1;
   out.squares_to = 100;
   out.turned_squares_to = 50;
+  out.drawn_squares = 16;
   out.size_flops = 8e6;
   out.edge_flops = 5e6;
   out.first_cut_flops = 1e8;
@@ -77,6 +79,7 @@ amounts amounts_of(level l) {
   out.small_passes = 3;
   out.squares_to = 200;
   out.turned_squares_to = 130;
+  out.drawn_squares = 32;
   out.size_flops = 2e7;
   out.edge_flops = 2e7;
   out.first_cut_flops = 5e8;
@@ -206,6 +209,11 @@ class maker : exact::choices {
         tests.push_back(with_transposes((first + i) % 4, {size, size, size}, "square"));
       add(std::move(tests));
     }
+    // Larger ones, as many by each of the four transposes.
+    for (int i = 0; i < amounts_.drawn_squares; ++i) {
+      auto const size = i < amounts_.drawn_squares / 2 ? between(130, 330) : between(330, 800);
+      add_alone(with_transposes(i % 4, {size, size, size}, "square, drawn"));
+    }
   }
 
   /// Once, or with each of the four transposes where that is cheap.
@@ -312,6 +320,12 @@ class maker : exact::choices {
         [](test_case& x) { x.m = std::max<std::int64_t>(1, x.m - 1); },
         [](test_case& x) { x.n = std::max<std::int64_t>(1, x.n - 1); },
         [this](test_case& x) { std::swap(x.m, x.n), retighten(x); },
+        // What sums and shifts of sizes, or their lower bits, do not tell from the sizes before.
+        [this](test_case& x) { ++x.m, x.n = std::max<std::int64_t>(1, x.n - 1), retighten(x); },
+        [this](test_case& x) { ++x.n, x.k = std::max<std::int64_t>(1, x.k - 1), retighten(x); },
+        [this](test_case& x) { x.m += 256, retighten(x); },
+        [this](test_case& x) { x.n += 256, retighten(x); },
+        [this](test_case& x) { x.m ^= 1, x.n ^= 1, x.m += x.m == 0, x.n += x.n == 0, retighten(x); },
     };
     for (std::size_t i = changes.size(); i > 1; --i) std::swap(changes[i - 1], changes[source().below(i)]);
     for (auto const& change : changes) step(change);
@@ -361,7 +375,7 @@ class maker : exact::choices {
   /// More threads than a table of them may have room for; each costs, so on a few sizes only.
   void add_many_threads() {
     for (sizes const& s : {sizes{5, 6, 2001}, sizes{61, 129, 30}, sizes{301, 47, 29}, sizes{211, 199, 157}})
-      for (int const threads : {24, 67}) {
+      for (int const threads : {24, 67, 131, 260}) {
         auto t = drawn(s, fmt::format("{} threads", threads));
         t.threads = threads;
         add_alone(std::move(t));

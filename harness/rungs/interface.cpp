@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -99,7 +100,10 @@ class interface_rung {
   }
 
   void scalars() {
-    constexpr std::array<std::array<std::int64_t, 3>, 3> sizes{{{7, 5, 3}, {33, 35, 17}, {70, 67, 34}}};
+    // The last past what is kept for small products.
+    constexpr std::array<std::array<std::int64_t, 3>, 4> all_sizes{
+        {{7, 5, 3}, {33, 35, 17}, {70, 67, 34}, {131, 140, 150}}};
+    auto const sizes = std::span(all_sizes).first(x_.level() == level::quick ? 3 : 4);
     int form = 0;
     for (auto const& [m, n, k] : sizes)
       for (double const alpha : alphas)

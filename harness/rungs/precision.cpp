@@ -64,6 +64,10 @@ void check_fill(context<T>& x, fill f, std::size_t first_turn) {
       if (x.enough()) return;
     }
   }
+  if (f != fill::subnormal || x.level() == level::quick) return;
+  // Past what is kept for small products.
+  auto const large = arrange(x, {240, 241, 239}, f, first_turn);
+  if (x.affordable(large)) x.check(large);
 }
 
 /// What the kernel computes in at one size; fails it where an operand loses bits that its precision has.

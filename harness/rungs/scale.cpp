@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "harness/guard.hpp"
+#include "harness/random.hpp"
 #include "harness/rungs/forms.hpp"
 #include "harness/rungs/problems.hpp"
 #include "harness/rungs/rungs.hpp"
@@ -49,6 +50,28 @@ constexpr std::array long_sums_tried{long_sum{{3, 9, 20001}, level::quick},
                                      long_sum{{8, 8, (1 << 21) + 50021}, level::standard},
                                      long_sum{{24, 9, (1 << 20) + 7}, level::full},
                                      long_sum{{3, 5, (1 << 22) + 11}, level::full}};
+
+/// alpha and beta by turns. Each scalar that a kernel may have forgotten meets others that hide it as well as some that
+/// do not.
+constexpr std::array<std::array<double, 2>, 8> scalars_by_turns{
+    {{1, 0}, {-1, 2}, {2, 1}, {1, -1}, {-2, 0}, {1, 2}, {-1, 1}, {2, -2}}};
+constexpr gaps some_gaps{5, 3, 7};
+
+/// One or two long sides past what programs with several ways, or with blocks of columns, rows and terms, are wont to
+/// tell apart: a few tokens beside the weights of a network, a long sum of a small C, panels of one and of two long
+/// sides, blocks of k beside more columns or rows than one block has; and a matrix and one vector, or two, and an outer
+/// product.
+constexpr std::array long_sided{
+    product_size{17, 2100, 2200}, product_size{2100, 17, 2200}, product_size{70, 67, 5003},
+    product_size{70, 1201, 80},   product_size{1201, 70, 80},   product_size{70, 4201, 80},
+    product_size{4201, 70, 80},   product_size{2100, 2050, 65}, product_size{8, 4201, 530},
+    product_size{4201, 8, 530},   product_size{5, 9001, 40},    product_size{9001, 5, 40},
+    product_size{8, 600, 2200},   product_size{600, 8, 2200},   product_size{20, 24, 70001}};
+constexpr std::array thin_sided{product_size{1, 6007, 5011}, product_size{6011, 1, 5003}, product_size{2, 4507, 4019},
+                                product_size{3011, 2003, 1}};
+/// Past a wave of usual blocks on a large GPU, with several steps of k; and past the rows of such blocks that are
+/// renumbered for the cache.
+constexpr std::array many_tiles{product_size{1550, 1570, 270}, product_size{3100, 3070, 40}};
 
 /// An index that comes out of arithmetic in 32 bits, unsigned: of elements, or of bytes.
 struct wrap {
@@ -99,6 +122,17 @@ class scale_rung {
     return in_form(t, form);
   }
 
+  /// With the next scalars, and gaps in every second one.
+  test_case varied(product_size const& size, int form) {
+    auto t = sized(size[0], size[1], size[2], form);
+    auto const& [alpha, beta] = scalars_by_turns[turn_ % scalars_by_turns.size()];
+    t.alpha = alpha, t.beta = beta;
+    // Not the same scalars with gaps each time round.
+    bool const apart = (turn_ + turn_ / scalars_by_turns.size()) % 2 == 1;
+    ++turn_;
+    return in_form(t, form, apart ? some_gaps : gaps{});
+  }
+
   // ---- more than 2^32 elements, most of which are gaps ----
 
   void far_apart() {
@@ -117,6 +151,18 @@ class scale_rung {
           if (rarely && form != 0 && form != storage_forms - 1) continue;
           for (std::size_t operand = 0; operand < 3; ++operand) check_far_apart(operand, form, lines, beside);
         }
+    // One vector, or an outer product, whose loops are others, and where nothing is multiplied.
+    for (int form = 0; form < storage_forms; ++form) {
+      if (quick() && form % 5 != 0) continue;
+      for (std::size_t operand = 0; operand < 3; ++operand)
+        for (std::size_t one = 0; one < 3; ++one) {
+          auto beside = thin;
+          beside[one] = 1;
+          check_far_apart(operand, form, 200, beside);
+        }
+      check_far_apart(2, form, 200, {21, 18, 0});
+      check_far_apart(2, form, 200, thin, 0, 0.0);
+    }
     // The largest leading dimension of an interface whose integers have 32 bits.
     for (std::size_t operand = 0; operand < 3; ++operand)
       check_far_apart(operand, static_cast<int>(operand), 5, thin, std::int64_t{0x7fffffff});
@@ -136,13 +182,16 @@ class scale_rung {
 
   /// Only this operand, so that what is wrong can be said of it.
   void check_far_apart(std::size_t operand, int form, std::int64_t lines, product_size const& beside,
-                       std::int64_t ld = 0) {
+                       std::int64_t ld = 0, std::optional<double> alpha = {}) {
     bool const by_columns = (form >> operand & 1) != 0;
     // A is m x k, B k x n, C m x n: which size counts its lines.
     constexpr std::array<std::array<std::size_t, 2>, 3> size_of_lines{{{0, 2}, {2, 1}, {0, 1}}};
     auto size = beside;
     size[size_of_lines[operand][by_columns ? 1 : 0]] = lines;
-    test_case t = x_.adapted(sized(size[0], size[1], size[2], form));
+    test_case t = sized(size[0], size[1], size[2], form);
+    auto const& scalars = scalars_by_turns[turn_++ % scalars_by_turns.size()];
+    t.alpha = alpha.value_or(scalars[0]), t.beta = size[2] == 0 || alpha == 0 ? 2 : scalars[1];
+    t = x_.adapted(t);
     auto const stored = std::array{storage_a(t), storage_b(t), storage_c(t)}[operand];
     auto& told = *std::array{&t.lda, &t.ldb, &t.ldc}[operand];
     if (stored.outer() < 2) return;
@@ -202,30 +251,35 @@ class scale_rung {
   // ---- large products ----
 
   void large_products() {
-    double const level_flops = quick() ? 1.2e8 : x_.level() == level::standard ? 6e8 : 8e9;
+    double const level_flops = quick() ? 1.2e8 : x_.level() == level::standard ? 9e8 : 8e9;
     double const most = std::min(level_flops, x_.kernel().flop_budget);
-    int const calls = quick() ? 1 : x_.level() == level::standard ? storage_forms / 2 : storage_forms;
+    int const calls = quick() ? 1 : x_.level() == level::standard ? 12 : 24;
+    random drawn(x_.seed(8));
     for (int i = 0; i < calls; ++i) {
-      auto const edge = static_cast<std::int64_t>(std::cbrt(most / 2) * 0.95);
-      // Odd, different, and not far from a cube.
-      check(sized(edge | 1, std::max<std::int64_t>(1, (edge - 8) | 1), std::max<std::int64_t>(1, (edge + 4) | 1),
-                  i));  // row-major C first, with each of the four transposes
+      // Not far from a cube, whatever the edges leave over of somebody's blocks; one where m and k are the same, so
+      // that the one may be taken for the other.
+      auto const edge = std::cbrt(most / 2);
+      auto const near = [&] {
+        return std::max<std::int64_t>(1, static_cast<std::int64_t>(edge * (0.72 + 0.28 * drawn.uniform())));
+      };
+      auto const m = near(), n = near();
+      check(varied({m, n, i == 3 ? m : near()}, i % storage_forms));
     }
     if (quick()) return;
-    check(sized(2999, 2801, 17, 2));
-    // One or two long sides past what programs with several ways are wont to tell apart: a few tokens beside the
-    // weights of a network, a long sum of a small C, panels of one and of two long sides.
-    int next = 0;
-    for (auto const& s : {product_size{17, 2100, 2200}, product_size{2100, 17, 2200}, product_size{70, 67, 5003},
-                          product_size{70, 1201, 80}, product_size{1201, 70, 80}, product_size{70, 4201, 80},
-                          product_size{4201, 70, 80}, product_size{2100, 2050, 65}})
-      check(sized(s[0], s[1], s[2], next++ % storage_forms));
-    // A matrix and one vector, or two, and an outer product, both sides past what usual limits tell apart.
-    for (int const form : {0, 5})
-      for (auto const& s : {product_size{1, 6007, 5011}, product_size{6011, 1, 5003}, product_size{2, 4507, 4019},
-                            product_size{3011, 2003, 1}}) {
-        auto t = sized(s[0], s[1], s[2], form);
-        if (form != 0) t.alpha = -2;
+    check(varied({2999, 2801, 17}, 2));
+    int form = 0;
+    for (auto const& s : long_sided)
+      for (int i = 0; i < 2; ++i) check(varied(s, form++ % storage_forms));
+    for (int const each : {0, 5, 2})
+      for (auto const& s : thin_sided) check(varied(s, each));
+    for (int i = 0; i < storage_forms; ++i) check(varied({801, 803, 65}, i));
+    for (auto const& s : many_tiles)
+      for (int i = 0; i < 2; ++i) check(varied(s, form++ % storage_forms));
+    // Nothing to multiply, in long rows.
+    for (auto const& s : {product_size{9, 9001, 0}, product_size{9001, 9, 0}, product_size{9, 9001, 20}})
+      for (int const each : {0, 7}) {
+        auto t = varied(s, each);
+        t.alpha = s[2] == 0 ? 1 : 0, t.beta = each == 0 ? 2 : 0;
         check(t);
       }
     // What a fast kernel takes for a product that is worth another algorithm. Integers are small, so that fewer digits
@@ -365,6 +419,7 @@ class scale_rung {
 
   context<T>& x_;
   std::uint64_t count_ = 0;
+  std::size_t turn_ = 0;  // of the scalars
   std::int64_t far_ = 0;
   std::string why_not_far_;
   std::array<std::int64_t, 3> longest_{};

@@ -50,6 +50,16 @@ void check_fill(context<T>& x, fill f, std::size_t first_turn) {
   }
 }
 
+/// Once in a product past what is kept for small ones, with two pairs of transposes.
+template <element T>
+void check_large(context<T>& x, fill f, std::size_t turn) {
+  constexpr product_size large{240, 241, 239};
+  for (std::size_t i = 0; i < 2 && !x.enough(); ++i) {
+    auto const t = arrange(x, large, f, turn + 3 * i);
+    if (x.affordable(t)) x.check(t);
+  }
+}
+
 /// A seed with which a fill holds nothing but NaN, or infinities, in its operand.
 template <element T>
 std::uint64_t flooding_seed(context<T> const& x, std::uint64_t purpose) {
@@ -144,7 +154,10 @@ void climb_special_values(context<T>& x) {
   // First of all, in a child that has seen no NaN; where something is left of one, nothing else can be told apart.
   x.restart();
   if (!check_after_nan(x)) return;
-  for (std::size_t i = 0; i < fills.size() && !x.enough(); ++i) check_fill(x, fills[i], i);
+  for (std::size_t i = 0; i < fills.size() && !x.enough(); ++i) {
+    check_fill(x, fills[i], i);
+    if (x.level() != level::quick) check_large(x, fills[i], i);
+  }
   if (!x.enough()) check_scalars(x);
   if (!x.enough()) check_beta_alone(x);
   tell_signed_zeros(x);

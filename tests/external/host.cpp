@@ -1,6 +1,7 @@
 // Functions with CBLAS's signature, as somebody's shared object has them: one that is right, and what can go wrong.
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 
@@ -129,5 +130,54 @@ void ending_sgemm(int layout, int trans_a, int trans_b, int m, int n, int k, flo
   std::puts("m is 13, and that is unlucky");
   std::exit(3);
 }
+
+// Fortran's interface, in columns.
+
+/// Believes the lengths behind its arguments, as compilers' code may.
+void right_sgemm_(char const* trans_a, char const* trans_b, int const* m, int const* n, int const* k,
+                  float const* alpha, float const* a, int const* lda, float const* b, int const* ldb, float const* beta,
+                  float* c, int const* ldc, std::size_t length_a, std::size_t length_b) {
+  if (length_a != 1 || length_b != 1) return;
+  auto const flag = [](char letter) { return letter == 'N' || letter == 'n' ? no_trans : no_trans + 1; };
+  right_sgemm(row_major + 1, flag(*trans_a), flag(*trans_b), *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc);
+}
+
+/// Knows no small letters.
+void capital_sgemm_(char const* trans_a, char const* trans_b, int const* m, int const* n, int const* k,
+                    float const* alpha, float const* a, int const* lda, float const* b, int const* ldb,
+                    float const* beta, float* c, int const* ldc) {
+  auto const flag = [](char letter) { return letter == 'N' ? no_trans : no_trans + 1; };
+  right_sgemm(row_major + 1, flag(*trans_a), flag(*trans_b), *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc);
+}
+
+/// Counts its caller's k down.
+void counting_sgemm_(char const* trans_a, char const* trans_b, int const* m, int const* n, int* k, float const* alpha,
+                     float const* a, int const* lda, float const* b, int const* ldb, float const* beta, float* c,
+                     int const* ldc) {
+  right_sgemm_(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc, 1, 1);
+  if (*k > 0) *k = 0;
+}
+
+#if defined(__x86_64__)
+
+/// Does not put back what its caller has in a register.
+void clobbering_sgemm();
+asm(R"(
+    .globl clobbering_sgemm
+    .type clobbering_sgemm, @function
+clobbering_sgemm:
+    movl $12, %r12d
+    jmp right_sgemm@PLT
+    .size clobbering_sgemm, . - clobbering_sgemm
+)");
+
+/// Has string instructions run backwards.
+void backward_sgemm(int layout, int trans_a, int trans_b, int m, int n, int k, float alpha, float const* a, int lda,
+                    float const* b, int ldb, float beta, float* c, int ldc) {
+  right_sgemm(layout, trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  asm volatile("std");
+}
+
+#endif
 
 }  // extern "C"

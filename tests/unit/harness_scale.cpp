@@ -44,7 +44,7 @@ candidate indexing(int operand, arithmetic how) {
     for (std::int64_t i = 0; i < x.p.m; ++i)
       for (std::int64_t j = 0; j < x.p.n; ++j) {
         T sum = 0;
-        for (std::int64_t q = 0; q < x.p.k; ++q)
+        for (std::int64_t q = 0; x.p.alpha != 0 && q < x.p.k; ++q)
           sum += x.pa[x.p.trans_a ? index<T>(of(0), q, x.p.lda, i) : index<T>(of(0), i, x.p.lda, q)] *
                  x.pb[x.p.trans_b ? index<T>(of(1), j, x.p.ldb, q) : index<T>(of(1), q, x.p.ldb, j)];
         T& c = x.pc[index<T>(of(2), i, x.p.ldc, j)];
