@@ -165,7 +165,8 @@ void sum_in_panels(microkernel<T> const& kernel, operands<T> const& o, span_of r
 template <class T>
 bool suits_narrow(microkernel<T> const& kernel, operands<T> const& o) {
   if (o.a_row != 1) return false;
-  if (o.m >= kernel.lanes && o.m * o.n * o.k <= little_work) return is_faster_turned(kernel, o);
+  if (fills_vectors(kernel, o.m, o.n, o.k, o.b_col != 1) && o.m * o.n * o.k <= little_work)
+    return is_faster_turned(kernel, o);
   if (o.m < o.n) return false;
   if (o.m >= kernel.lanes && stays_in_l2(o)) return is_faster_turned(kernel, o);
   // Of more work, tiles would copy A or come back to each of its rows for every few columns.

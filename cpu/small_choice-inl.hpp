@@ -135,7 +135,7 @@ template <class T>
       !asks_for_rows_of_c(kernel, m, n, k, n))
     return way::few_terms_near;
   if (m * n * k <= few_products && n <= long_edge) return tiles;
-  bool const may_be_turned = trans_b && m >= kernel.lanes && k >= terms_turned;
+  bool const may_be_turned = trans_b && fills_vectors(kernel, m, n, k, true) && k >= terms_turned;
   bool const may_be_narrow = trans_a && (may_be_turned || (m >= n && n <= 2 * kernel.lanes));
   if (may_be_narrow || turned || streams_rows<T>(m, n)) return way::open;
   if (!trans_a && !trans_b && are_few_columns(kernel, m, n, k, b_row == 1)) return way::open;

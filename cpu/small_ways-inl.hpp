@@ -170,6 +170,10 @@ template <class T>
 /// A few rows of long sums.
 template <class T>
 [[gnu::noinline]] void multiply_deep(microkernel<T> const& kernel, tile_work<T>& w, std::int64_t m, std::int64_t n) {
+  if (auto const halves = kernel.deep_tile_of_halves(m, n)) {
+    w.cols = n;
+    return halves(w);
+  }
   column_tiles<T> const columns(kernel, n, kernel.most_deep / m);
   for (std::int64_t i = 0, j = 0; j < n; j += w.cols, w.b += w.cols, w.c += w.cols, ++i) {
     w.cols = columns.size(i, j);

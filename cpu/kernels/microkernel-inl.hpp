@@ -43,6 +43,18 @@ constexpr void fill_deep(microkernel<T>& k, int width) {
   }
 }
 
+// Of one row, and of two, as many halves of vectors as leave registers for a row of B.
+template <class T, int R = 1, int V = 1>
+constexpr void fill_deep_of_halves(microkernel<T>& k) {
+  using D = hn::CappedTag<T, lanes<T> / 2>;
+  if constexpr (R * V <= microkernel<T>::most_halves) {
+    k.deep_tiles_of_halves[R - 1][V - 1] = deep_tile<T, D, R, V>;
+    fill_deep_of_halves<T, R, V + 1>(k);
+  } else if constexpr (R == 1) {
+    fill_deep_of_halves<T, 2>(k);
+  }
+}
+
 // R rows and fewer of J columns and fewer.
 template <class T, int sums, int R = 1, int J = 1>
 constexpr void fill_few_dots(microkernel<T>& k) {
@@ -86,6 +98,7 @@ constexpr microkernel<T> make_microkernel() {
   if constexpr (N * sizeof(T) == 64) {
     fill<T, hn::CappedTag<T, N / 2>, mr, 1>(k, 0);
     fill_deep<T, hn::CappedTag<T, N / 2>, deep, 1>(k, 0);
+    fill_deep_of_halves<T>(k);
   }
   fill_deep<T, full, deep / 1, 1>(k, 1);
   fill_deep<T, full, deep / 2, 2>(k, 2);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string_view>
 
@@ -98,6 +99,10 @@ struct microkernel {
   /// their own sums. In whatever tile, the terms of a sum are added in the same order.
   std::array<std::array<tile_function<T>, 4>, widths> deep_tiles = {};
   int most_deep = 0;
+  /// By rows - 1 and halves of vectors - 1: the same of half vectors, of which fewer lie across lines; null: there is
+  /// none.
+  static constexpr int most_halves = 7;
+  std::array<std::array<tile_function<T>, most_halves>, 2> deep_tiles_of_halves = {};
   /// By width and rows - 1: tiles that are given packing_tile_work; null: there is none.
   std::array<std::array<tile_function<T>, most_rows>, widths> packing_tiles = {};
   /// By rows - 1 and vectors - 5: tiles of a few rows, wider than the others, that take whole rows of a B that lies
@@ -150,6 +155,13 @@ struct microkernel {
   tile_function<T> deep_tile(std::int64_t tile_rows, std::int64_t cols) const {
     if (tile_rows > most_deep || cols > 4 * lanes) return nullptr;
     return deep_tiles[static_cast<std::size_t>(width_of(cols))][static_cast<std::size_t>(tile_rows - 1)];
+  }
+  /// Null: there is none, or this processor gains nothing by it.
+  tile_function<T> deep_tile_of_halves(std::int64_t tile_rows, std::int64_t cols) const {
+    std::int64_t const halves = (2 * cols + lanes - 1) / lanes;
+    if (!half_costs_half || tile_rows * halves > most_halves || tile_rows > std::ssize(deep_tiles_of_halves))
+      return nullptr;
+    return deep_tiles_of_halves[static_cast<std::size_t>(tile_rows - 1)][static_cast<std::size_t>(halves - 1)];
   }
   /// Null: there is none.
   tile_function<T> wide_tile(std::int64_t tile_rows, std::int64_t cols) const {

@@ -179,12 +179,12 @@ HWY_INLINE void add_product(rows_of<T, R> const& a, hn::Vec<D> const (&b_row)[V]
   HWY_UNROLL(16)
   for (int r = 0; r < R; ++r) {
     auto const element = hn::Set(D(), a.at(r)[step]);
-    HWY_UNROLL(4)
+    HWY_UNROLL(8)
     for (int v = 0; v < V; ++v) acc[r][v] = hn::MulAdd(element, b_row[v], acc[r][v]);
     if constexpr (several) keep(element);
   }
   if constexpr (several) {
-    HWY_UNROLL(4)
+    HWY_UNROLL(8)
     for (int v = 0; v < V; ++v) keep(b_row[v]);
   }
 }
@@ -286,7 +286,7 @@ HWY_INLINE void load_row(T const* HWY_RESTRICT b, first_lanes<D> const& last, hn
   D const d;
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
   bool const whole = last.count == N;
-  HWY_UNROLL(4)
+  HWY_UNROLL(8)
   for (int v = 0; v < V; ++v) {
     auto const part = v < V - 1 || (whole && !has_mask_registers) ? hn::LoadU(d, b + v * N) : last.load(b + v * N);
     b_row[v] = R > 1 ? in_register(part) : part;
@@ -413,7 +413,7 @@ HWY_NOINLINE void deep_tile(tile_work<T> const& w) {
   for (int g = 0; g < G; ++g) {
     HWY_UNROLL(4)
     for (int r = 0; r < R; ++r) {
-      HWY_UNROLL(4)
+      HWY_UNROLL(8)
       for (int v = 0; v < V; ++v) acc[g][r][v] = hn::Zero(d);
     }
   }
@@ -433,7 +433,7 @@ HWY_NOINLINE void deep_tile(tile_work<T> const& w) {
   for (int g = 1; g < G; ++g) {
     HWY_UNROLL(4)
     for (int r = 0; r < R; ++r) {
-      HWY_UNROLL(4)
+      HWY_UNROLL(8)
       for (int v = 0; v < V; ++v) acc[0][r][v] = hn::Add(acc[0][r][v], acc[g][r][v]);
     }
   }

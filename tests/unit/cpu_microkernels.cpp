@@ -170,6 +170,50 @@ TEST_CASE("few dot products at once: all that fit the registers with four groups
   });
 }
 
+TEST_CASE("deep tiles of halves of vectors are right at every width, with the bits of tiles of whole vectors") {
+  for_each_microkernel([]<class T>(microkernel<T> const& kernel) {
+    constexpr std::int64_t most_k = 67, most_rows = 2;
+    std::int64_t const half = kernel.lanes / 2;
+    operand<T> a(most_rows * (most_k + 3)), b(most_k * (4 * kernel.lanes + 1));
+    checked_c<T> c(200);
+    int there = 0;
+    for (std::int64_t rows = 1; rows <= most_rows; ++rows)
+      for (std::int64_t halves = 1; halves <= microkernel<T>::most_halves; ++halves) {
+        auto const tile =
+            kernel.deep_tiles_of_halves[static_cast<std::size_t>(rows - 1)][static_cast<std::size_t>(halves - 1)];
+        if (tile == nullptr) continue;
+        ++there;
+        for (std::int64_t cols = (halves - 1) * half + 1; cols <= halves * half; ++cols)
+          for (std::int64_t const k : {1, 3, 4, 5, 8, 33, 67}) {
+            INFO(rows, " x ", cols, " x ", k);
+            a.lay(rows, k, k + 3), b.lay(k, cols, cols + 1);
+            auto const sums = sums_of(
+                rows, cols, k, [&](auto i, auto p) { return a.at(i, p); }, [&](auto p, auto j) { return b.at(p, j); });
+            auto const run = [&](tandem::cpu::tile_function<T> f, T const* of_a, scalars const& s, T* to,
+                                 std::int64_t ldc) {
+              tandem::cpu::tile_work<T> w;
+              w.k = k;
+              w.a = of_a, w.a_row = a.ld(), w.a_col = 1, w.b = b.data(), w.b_row = b.ld();
+              w.alpha = static_cast<T>(s.alpha), w.beta = static_cast<T>(s.beta);
+              w.c = to, w.ldc = ldc, w.cols = cols;
+              f(w);
+            };
+            for (auto const& s : all_scalars)
+              CHECK(c.errors({rows, cols, cols + 2, 1}, sums, s,
+                             [&](T* to) { run(tile, a.data(), s, to, cols + 2); }) == 0);
+            std::vector<T> tenths(a.data(), a.data() + (rows - 1) * a.ld() + k),
+                of_halves(static_cast<std::size_t>(rows * cols));
+            for (auto& x : tenths) x /= 10;  // whose sums depend on the order of their terms
+            auto of_whole = of_halves;
+            run(tile, tenths.data(), {1, 0}, of_halves.data(), cols);
+            run(kernel.deep_tile(rows, cols), tenths.data(), {1, 0}, of_whole.data(), cols);
+            CHECK(of_halves == of_whole);
+          }
+      }
+    CHECK(there == (kernel.lanes * sizeof(T) == 64 ? 10 : 0));
+  });
+}
+
 TEST_CASE("dot products in tiles of any rows and columns, written along C's rows, down its columns or apart") {
   for_each_microkernel([]<class T>(microkernel<T> const& kernel) {
     constexpr std::int64_t most_k = 520, most_rows = 12, most_cols = 6;
