@@ -1,3 +1,4 @@
+// The stub between caller and function, in assembly: what a compiler makes of C++ keeps the registers itself.
 #include "harness/calling_convention.hpp"
 
 #if defined(__x86_64__)

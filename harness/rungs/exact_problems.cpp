@@ -28,11 +28,11 @@ struct amounts {
   int small_passes = 0;
   std::int64_t squares_to = 40;
   std::int64_t turned_squares_to = 16;  // with each of the four transposes
-  int drawn_squares = 0;
-  double size_flops = 1e6;       // of a problem made for a size
-  double edge_flops = 3e5;       // of a problem made for a tile edge
-  double first_cut_flops = 1e7;  // of the sizes at which a tiling first cuts
-  double thin_flops = 6e5;       // of one dimension long
+  int drawn_squares = 0;                // larger ones
+  double size_flops = 1e6;              // of a problem made for a size
+  double edge_flops = 3e5;              // of a problem made for a tile edge
+  double first_cut_flops = 1e7;         // of the sizes at which a tiling first cuts
+  double thin_flops = 6e5;              // of one dimension long
   std::int64_t longest = 4097;
   std::int64_t longest_line = 5003;  // of a problem one of whose sizes is 1
   int line_passes = 1;
