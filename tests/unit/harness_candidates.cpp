@@ -2,10 +2,13 @@
 #include <doctest/doctest.h>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <tandem/harness/candidate.hpp>
+
+#include "harness/calling_convention.hpp"
 
 using namespace tandem;
 using namespace tandem::harness;
@@ -156,6 +159,19 @@ TEST_CASE("a function with CBLAS's signature is told one layout for all three op
   CHECK(columns.trans_a == 112);
   CHECK(columns.trans_b == 112);
   CHECK(told("f32:tn:rrc:2x3x4").trans_a == 111);
+}
+
+TEST_CASE("a watched function gets its arguments, those on the stack too, and may throw") {
+  using function = int (*)(int, int, int, int, int, int, int, double, int, int);
+  function const plain = [](int a, int b, int c, int d, int e, int f, int g, double x, int h, int i) {
+    if (i < 0) throw std::runtime_error("thrown");
+    return a + 2 * b + 3 * c + 4 * d + 5 * e + 6 * f + 7 * g + static_cast<int>(x) + 8 * h + 9 * i;
+  };
+  auto const watched_one = reinterpret_cast<function>(watched(reinterpret_cast<void*>(plain)));
+  for (int const i : {1, 7})
+    CHECK(watched_one(1, 2, 3, 4, 5, 6, i, 10.0, 8, 9) == plain(1, 2, 3, 4, 5, 6, i, 10.0, 8, 9));
+  CHECK_THROWS_WITH(watched_one(1, 2, 3, 4, 5, 6, 7, 1.0, 8, -1), "thrown");
+  CHECK(unkept_registers().empty());
 }
 
 TEST_SUITE_END();
