@@ -66,7 +66,7 @@ class product {
 
   void multiply(int thread, int part, int piece) const {
     auto const of_part = rows_of(part);
-    auto const rows = share(of_part.size(), piece, pieces_, t_.rows);
+    auto const rows = falling_share(of_part.size(), piece, pieces_, t_.rows);
     multiply_panels(kernel_, o_, t_, {of_part.first + rows.first, of_part.first + rows.last}, cols_of(part), {0, o_.k},
                     packed_a(thread), packed_b(thread));
   }

@@ -30,6 +30,17 @@ inline span_of share(std::int64_t size, std::int64_t index, std::int64_t count, 
   return {std::min(units * index / count * step, size), std::min(units * (index + 1) / count * step, size)};
 }
 
+/// The same with parts whose sizes are as count, count - 1, ..., 1: those who take parts as they come are then done at
+/// nearly the same time.
+inline span_of falling_share(std::int64_t size, std::int64_t index, std::int64_t count, std::int64_t step) {
+  std::int64_t const units = ceil_div(size, step), all = count * (count + 1) / 2;
+  auto const begin = [&](std::int64_t i) {
+    std::int64_t const left = count - i;
+    return std::min(units * (all - left * (left + 1) / 2) / all * step, size);
+  };
+  return {begin(index), begin(index + 1)};
+}
+
 /// Rows in tiles that differ by one row at most, so that no thin one is left at the end.
 struct row_tiles {
   row_tiles(std::int64_t rows, std::int64_t most) {

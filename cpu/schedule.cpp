@@ -480,8 +480,12 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
 template <class T>
 tiling tiling_of_parts(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o, tiling t,
                        grid const& g) {
-  if (has_large_l2(caches) && t.pack_b && is_shared_by_many(g))
-    lower_tiles(caches, kernel, o, ceil_div(o.n, g.cols), t);
+  if (!has_large_l2(caches) || !t.pack_b || !is_shared_by_many(g)) return t;
+  constexpr std::int64_t size = sizeof(T), places = 4;
+  std::int64_t const columns = ceil_div(o.n, g.cols);
+  lower_tiles(caches, kernel, o, columns, t);
+  // Not of a narrow C, whose A is passed over once for each block of B.
+  if (t.nc < o.n) t.nc = std::min(t.nc, split(columns, caches.l2 / places / (size * t.kc), t.cols));
   return t;
 }
 

@@ -45,7 +45,8 @@ template <class T>
 grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, int threads, bool reproducible);
 
 /// `t` for the grid's parts: where L2 is large and threads are many, a part may have too few columns for a copy of A to
-/// pay. The terms of a panel, and so the bits, stay as they are.
+/// pay, and a block of B fills a quarter of L2, since two processors may be one core's. The terms of a panel, and so
+/// the bits, stay as they are.
 template <class T>
 tiling tiling_of_parts(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o, tiling t,
                        grid const& g);

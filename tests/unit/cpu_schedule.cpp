@@ -886,6 +886,28 @@ TEST_CASE("parts of many threads are cut into pieces of many rows, those of two 
   });
 }
 
+TEST_CASE("pieces of a part follow each other without a gap, whole tiles but for the last, and fall in size") {
+  for (std::int64_t const size : {1, 7, 64, 250, 1000, 4096})
+    for (std::int64_t const step : {1, 8, 14})
+      for (std::int64_t const count : {1, 2, 3, 8}) {
+        CAPTURE(size);
+        CAPTURE(step);
+        CAPTURE(count);
+        std::int64_t end = 0, before = size;
+        for (std::int64_t i = 0; i < count; ++i) {
+          auto const piece = tandem::cpu::falling_share(size, i, count, step);
+          CHECK(piece.first == end);
+          CHECK(piece.size() >= 0);
+          CHECK(piece.size() <= before + step);  // of a step at most more
+          if (piece.last < size) CHECK(piece.last % step == 0);
+          end = piece.last, before = piece.size();
+        }
+        CHECK(end == size);
+      }
+  CHECK(tandem::cpu::falling_share(360, 0, 8, 1).size() == 80);
+  CHECK(tandem::cpu::falling_share(360, 7, 8, 1).size() == 10);
+}
+
 TEST_CASE("many threads share the columns of a large product, since each piece of a part's rows packs B anew") {
   cache_sizes const caches{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
@@ -920,10 +942,10 @@ TEST_CASE("with a large L2, parts of many threads with few columns go without a 
       auto const part = tandem::cpu::tiling_of_parts(caches, kernel, o, whole, g);
       CHECK(part.kc == whole.kc);
       CHECK(part.dot_cols == whole.dot_cols);
-      if (part.pack_a == whole.pack_a) {
-        CHECK(part.rows == whole.rows);
-        CHECK(part.nc == whole.nc);
-      }
+      if (part.pack_a == whole.pack_a) CHECK(part.rows == whole.rows);
+      bool const is_many = g.parts() >= 4 && whole.pack_b && o.n > whole.nc && caches.l2 > (1 << 20);
+      if (!is_many) CHECK(part.nc == whole.nc);
+      if (is_many) CHECK(part.nc * part.kc * static_cast<std::int64_t>(sizeof(T)) <= caches.l2 / 4);
       return part;
     };
     auto const o = pages_apart(4096, 4081, 4096);
@@ -939,6 +961,8 @@ TEST_CASE("with a large L2, parts of many threads with few columns go without a 
     CHECK(parts(large, o, {.rows = 4, .cols = 1}).pack_a);  // many columns
     CHECK(parts(large, pages_apart(4096, 4096, 4096, true), {.rows = 1, .cols = 16}).pack_a);
     CHECK(parts({.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20}, o, {.rows = 1, .cols = 16}).pack_a);
+    auto const narrow = product<T>(100000, 2 * kernel.nr, 8000);
+    CHECK(parts(large, narrow, {.rows = 16, .cols = 1}).nc == narrow.n);
     auto const near = pages_apart(100, 2100, 48);
     REQUIRE_FALSE(tandem::cpu::choose_tiling(large, kernel, near).pack_b);
     CHECK(parts(large, near, {.rows = 1, .cols = 16}).pack_a);
