@@ -45,7 +45,7 @@ struct bench_arguments {
   std::int64_t pad = 0;
   double max_flop = 0, max_seconds = 1;
   int rounds = 7, callers = 1;
-  bool every_dtype = false, power = false, once = false;
+  bool every_dtype = false, enqueue = false, power = false, once = false;
 
   /// Host operands stay hot, as a caller's mostly are; the device's are cold, unless it is said otherwise.
   std::string operands_in(memory where) const {
@@ -388,6 +388,7 @@ class run {
       if (c.wrong.empty()) (c.who->device ? on_device : on_host).push_back(&c);
     if (!on_host.empty()) bench::measure_on_host(on_host, m.threads, o_.rounds);
     bench::measure_on_device(on_device, {.rounds = o_.rounds, .max_seconds = o_.max_seconds});
+    if (o_.enqueue && !on_device.empty()) bench::measure_enqueue(on_device);
     constexpr double power_seconds = 1.5;  // the counter moves some ten times a second
     if (monitor_ != nullptr)
       for (auto* c : on_device) c->power = bench::measure_power(*c, *monitor_, power_seconds);
@@ -526,6 +527,8 @@ int bench_command(bench_arguments o, operation op) {
   }
   if (o.once && (host || op != operation::gemm))
     throw std::invalid_argument("--once: for a profiler of the device, so it takes gemm's device kernels only");
+  if (o.enqueue && !device)
+    throw std::invalid_argument("--enqueue: a device kernel's calls are enqueued, and none takes part");
 
   std::optional<watched_device> watched;
   if (device) watched.emplace();
@@ -546,6 +549,7 @@ int bench_command(bench_arguments o, operation op) {
            {"callers", o.callers},
            {"rounds", o.rounds},
            {"max_flop", o.max_flop},
+           {"enqueue", o.enqueue},
            {"power", power},
            {"machine", bench::to_json(machine)},
            {"note", corrected},
@@ -647,6 +651,8 @@ action add_bench(CLI::App& app) {
   app.add_option("--max-seconds", o->max_seconds, "of timed calls a device contender and shape")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_flag("--enqueue", o->enqueue,
+               "also time what the host takes to enqueue a call on the device, beside a launch of an empty kernel");
   app.add_flag("--power", o->power, "also run each device contender for 1.5 s without a pause, for its watts");
   app.add_flag("--once", o->once, "call each device kernel once behind a marker, for a profiler; no times");
   app.add_option("--json", o->json, "write the figures there");

@@ -28,12 +28,14 @@ TEST_CASE("short turns have many rounds, long ones those that were asked for or 
 
 TEST_CASE("the report: the device's own limit, no threads, watts, sets and every shape under 1") {
   bench::subject ours{.name = "tandem_gpu", .ours = true, .device = true}, cublas{.name = "cublas", .device = true};
-  bench::report all(bench::report::lines::contender, {{"contenders", nlohmann::json::array()}, {"power", true}});
+  bench::report all(bench::report::lines::contender,
+                    {{"contenders", nlohmann::json::array()}, {"enqueue", true}, {"power", true}});
   auto const add = [&](std::int64_t m, std::string const& set, double our_seconds, double their_seconds) {
     bench::match x{.m = m, .n = 100, .k = 100, .threads = 4, .set = set};
     x.device_bound = {.fma_seconds = 0.5, .byte_seconds = 0.25};
     bench::contender us{.who = &ours, .seconds = {our_seconds}}, them{.who = &cublas, .seconds = {their_seconds}};
     us.power = {.watts = 100, .calls_per_second = 10, .sm_mhz = 1980};
+    us.enqueue = {.seconds = 4.5e-6, .launch_seconds = 4.125e-6};
     us.rounds_missed = 4;
     x.them = {us, them};
     all.add(x);
@@ -51,6 +53,9 @@ TEST_CASE("the report: the device's own limit, no threads, watts, sets and every
   CHECK(row["watts"] == 100);
   CHECK(row["gflops_per_watt"].get<double>() == doctest::Approx(2 * 100 * 100 * 10 * 1e-9 / 100));
   CHECK(!json["rows"][1].contains("watts"));
+  CHECK(row["enqueue_us"].get<double>() == doctest::Approx(4.5));
+  CHECK(row["launch_us"].get<double>() == doctest::Approx(4.125));
+  CHECK(!json["rows"][1].contains("enqueue_us"));
   auto const& summary = json["summary"][0];
   CHECK(summary["geometric_mean"].get<double>() == doctest::Approx(std::cbrt(4 * 1 * 0.5)));
   CHECK(summary["below_1"] == 1);
@@ -62,7 +67,8 @@ TEST_CASE("the report: the device's own limit, no threads, watts, sets and every
   auto const text = all.text();
   for (auto const* part :
        {"tandem_gpu f32: geometric mean 1.260", "a.csv: geometric mean 2.000 over 2; worst 1.000; below 1: 0",
-        "below 1: 0.500 at 3x100x100", "tandem_gpu at 1x100x100 f32: 1 of 5 rounds, by --max-seconds", "GFLOP/s/W"})
+        "below 1: 0.500 at 3x100x100", "tandem_gpu at 1x100x100 f32: 1 of 5 rounds, by --max-seconds", "enqueue us",
+        "4.50", "GFLOP/s/W"})
     CHECK(contains(text, part));
 }
 

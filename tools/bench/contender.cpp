@@ -11,6 +11,9 @@
 #include <fstream>
 #include <thread>
 
+#include "gpu/runtime/gate.hpp"
+#include "tools/bench/device.hpp"
+
 namespace tandem::bench {
 namespace {
 
@@ -201,6 +204,34 @@ void measure_on_device(std::vector<contender*> const& contenders, device_rounds 
     c.rounds_missed = rounds - static_cast<int>(c.seconds.size());
     std::ranges::sort(c.seconds);
   }
+}
+
+void measure_enqueue(std::vector<contender*> const& contenders) {
+  constexpr int rounds = 25;
+  constexpr std::int64_t calls = 64;  // of up to four kernels each, where the queue takes about a thousand
+  constexpr std::chrono::milliseconds longest(100);
+  auto const median = [](std::vector<double>& times) {
+    std::ranges::nth_element(times, times.begin() + rounds / 2);
+    return times[rounds / 2];
+  };
+  auto const time = [](std::function<void(std::int64_t)> const& enqueue) {
+    enqueue(1);  // what is set up at a first call waits for the device
+    gpu::stream_gate const gate(nullptr, longest);
+    auto const start = clock::now();
+    enqueue(calls);
+    return seconds_since(start) / calls;
+  };
+  std::vector<double> launches;
+  std::vector<std::vector<double>> times(contenders.size());
+  for (int round = 0; round < rounds; ++round) {
+    launches.push_back(time([](std::int64_t count) {
+      for (; count > 0; --count) launch_nothing();
+    }));
+    for (std::size_t i = 0; i < contenders.size(); ++i) times[i].push_back(time(contenders[i]->callers[0]));
+  }
+  auto const launch = median(launches);
+  for (std::size_t i = 0; i < contenders.size(); ++i)
+    contenders[i]->enqueue = {.seconds = median(times[i]), .launch_seconds = launch};
 }
 
 power_figures measure_power(contender& c, gpu_monitor const& monitor, double seconds) {

@@ -19,6 +19,12 @@ struct power_figures {
   double sm_mhz = 0;  ///< mean of what was read meanwhile
 };
 
+/// What the host takes to enqueue a call while the device stands still; 0 where it was not measured.
+struct enqueue_figures {
+  double seconds = 0;         ///< a call's, median
+  double launch_seconds = 0;  ///< of a kernel that does nothing, in turns with the calls, median
+};
+
 struct contender {
   subject const* who = nullptr;
   /// So many calls, each on the next set of operands; one function a caller.
@@ -28,6 +34,7 @@ struct contender {
                                      ///< whole divided by all their calls
   int rounds_missed = 0;             ///< that the others had and it had no time for
   power_figures power = {};          ///< of a long run, where that was asked for
+  enqueue_figures enqueue = {};      ///< where that was asked for
 
   double median() const { return seconds[seconds.size() / 2]; }
 };
@@ -55,6 +62,10 @@ void measure_on_device(std::vector<contender*> const& contenders, device_rounds 
 /// How many rounds device contenders have whose turns last so many seconds each; 0 for one whose first call was longer
 /// than all its time, and is then all that it is measured by.
 std::vector<int> device_turns(std::vector<double> const& turn_seconds, device_rounds const& how);
+
+/// Times how long the host takes to enqueue calls of device contenders, in turns with each other and with launches of a
+/// kernel that does nothing. The stream is held meanwhile, and calls are few enough for the driver's queue.
+void measure_enqueue(std::vector<contender*> const& contenders);
 
 /// Runs the contender's calls for so many seconds after a warm-up, by the monitor's energy counter; nothing where the
 /// device does not tell its energy.

@@ -17,6 +17,7 @@ namespace tandem::bench::bench_kernels {
 constexpr int threads = 256, blocks_a_multiprocessor = 4;
 
 __global__ void rung_marker() {}
+__global__ void nothing() {}
 
 // 16 chains a thread hide an FMA's latency at any occupancy; 512 in a loop leave its counter half a percent.
 template <class T>
@@ -287,6 +288,10 @@ subject device_copy_kernel() {
                static_cast<unsigned const*>(x) + vectors * 4, static_cast<unsigned*>(y) + vectors * 4, rest);
     };
   });
+}
+
+void launch_nothing() {
+  gpu::check(cudaLaunchKernel(nothing, dim3(1), dim3(1), nullptr, 0, nullptr), [] { return "launch_nothing"; });
 }
 
 void mark_launches(int index) { launch(rung_marker, dim3(static_cast<unsigned>(index)), dim3(1), 0, nullptr); }

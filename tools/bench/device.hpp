@@ -44,6 +44,9 @@ byte_rates const& device_bytes(std::size_t working_set);
 subject device_copy();
 subject device_copy_kernel();
 
+/// Launches a kernel that does nothing, in the default stream, as `<<<1, 1>>>` does.
+void launch_nothing();
+
 /// A kernel that does nothing, named `rung_marker`, with a grid of `index` blocks: what a profiler lists after it
 /// belongs to that index.
 void mark_launches(int index);

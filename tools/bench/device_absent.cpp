@@ -21,6 +21,7 @@ double device_fma_peak(dtype) { refuse(); }
 byte_rates const& device_bytes(std::size_t) { refuse(); }
 subject device_copy() { refuse(); }
 subject device_copy_kernel() { refuse(); }
+void launch_nothing() { refuse(); }
 void mark_launches(int) { refuse(); }
 
 }  // namespace tandem::bench

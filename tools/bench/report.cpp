@@ -127,6 +127,10 @@ void report::add(match const& m) {
       row["percent_of_byte_limit"] = percent(bound.byte_seconds, c);
       row["bound_by"] = bound.binding();
     }
+    if (c.enqueue.seconds > 0) {
+      row["enqueue_us"] = c.enqueue.seconds * 1e6;
+      row["launch_us"] = c.enqueue.launch_seconds * 1e6;
+    }
     if (c.power.watts > 0) {
       row["watts"] = c.power.watts;
       row["sm_mhz_under_power"] = c.power.sm_mhz;
@@ -158,6 +162,7 @@ void report::print_contenders(match const& m) {
     table_.push_back({is_gemm ? "m x n x k" : "n", "type", "beta", "threads", "contender", is_gemm ? "GFLOP/s" : "GB/s",
                       "median us", "min us", "max us", "% limit", "bound by", is_gemm ? "% FMA" : "/ copy",
                       "/ best peer", "best peer"});
+    if (json_.value("enqueue", false)) table_[0].insert(table_[0].end(), {"enqueue us", "a launch us"});
     if (json_.value("power", false)) table_[0].insert(table_[0].end(), {"W", "SM MHz", "GFLOP/s/W"});
   }
   auto const start_line = [&](int threads, std::string const& name) {
@@ -183,6 +188,9 @@ void report::print_contenders(match const& m) {
     auto const* best = c.who->ours ? best_peer(m, c) : nullptr;
     line.push_back(best == nullptr ? "" : fmt::format("{:.3f}", best->median() / c.median()));
     line.push_back(best == nullptr ? "" : best->who->name);
+    if (c.enqueue.seconds > 0)
+      line.insert(line.end(), {fmt::format("{:.2f}", c.enqueue.seconds * 1e6),
+                               fmt::format("{:.2f}", c.enqueue.launch_seconds * 1e6)});
     if (c.power.watts > 0)
       line.insert(line.end(), {fmt::format("{:.0f}", c.power.watts), fmt::format("{:.0f}", c.power.sm_mhz),
                                fmt::format("{:.2f}", gflops_a_watt(m, c))});
