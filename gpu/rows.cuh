@@ -194,6 +194,8 @@ inline constexpr gpu::gemm_row gemm_rows[] = {
     row_of_block<persistent_tiling<float,  4, 1,  16, 8, 16,  4, 1, 2, true,  false, copy_pace::with_every_second>>("persistent"),
     row_of_block<persistent_tiling<float,  1, 2,  32, 16, 8,  4, 1, 4, true,  true,  copy_pace::with_every_second>>("persistent"),
     row_of_block<persistent_tiling<float,  2, 2,  16, 8, 8,   3, 4>>("persistent"),
+    row_of_block<persistent_tiling<float,  4, 1,  16, 8, 4,   3, 4>>("persistent"),
+    row_of_block<persistent_tiling<float,  1, 4,  16, 8, 4,   3, 4>>("persistent"),
     row_of_block<persistent_tiling<float,  1, 1,  64, 16, 8,  3, 1, 8, true,  false, copy_pace::with_every_second>>("persistent"),
     row_of_block<persistent_tiling<float,  1, 1,  32, 8, 16,  4, 2, 4, true,  true,  copy_pace::at_once, true>>("persistent"),
     row_of_block<persistent_tiling<float,  1, 1,  64, 6, 8,   4, 1, 8, true,  false, copy_pace::with_every_second, true>>("persistent"),

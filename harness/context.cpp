@@ -128,6 +128,7 @@ trial<T> context<T>::call(test_case const& t, operands<T> const& data, call_opti
   call_arguments arguments;
   arguments.test = told;
   arguments.conjugated = options.conjugated;
+  arguments.amid = options.amid;
   arguments.threads = options.threads > 0 ? options.threads : t.threads;
   arguments.own_stream = options.own_stream.value_or(t.seed % 2 == 0);
   auto const laid_out = stored_operands(t);
@@ -236,7 +237,8 @@ bool context<T>::check(test_case const& asked, call_options const& options) {
   if (!x.finished()) return x.how.status == call_status::refused;
   std::vector<tandem::plan> plans;
   if (kernel_.plan && t.m > 0 && t.n > 0 && t.k > 0) plans.push_back(kernel_.plan(canonical(t)));
-  check_options const budgets{.precision = kernel_.precision};
+  check_options budgets{.precision = kernel_.precision};
+  if (options.soon_judged) budgets.oracle_budget_f32 = budgets.oracle_budget_f64 = 2e6;
   expectation<T> const wanted(t, data, plans, budgets);
   std::int64_t wrong_rows = 0;
   auto const found = wanted.judge(x.c, wrong_rows);
@@ -259,6 +261,7 @@ bool context<T>::check(test_case const& asked, call_options const& options) {
   f.reason = fmt::format("{} of {} elements {}", f.wrong, f.checked,
                          is_exact(t.fill) ? "differ from the exact product" : "exceed the bound");
   if (how.infinite) f.reason += "; what must not be read held infinities";
+  if (auto const amid = describe(how.amid); !amid.empty()) f.reason += ", " + amid;
   if (poison.untouched > 0) f.reason += fmt::format("; {} were not written", poison.untouched);
   if (poison.read > 0) f.reason += fmt::format("; {} hold the NaN of a C that beta = 0 must not read", poison.read);
   if (is_special(t.fill) && f.worst.row >= 0)

@@ -34,6 +34,8 @@ struct call_options {
   std::optional<test_case> after = {};  ///< what ran before, where that is the point: named by a failure
   bool conjugated = false;              ///< transposes are said to be conjugate ones
   bool infinite = false;                ///< what must not be read holds infinities, not NaN
+  surroundings amid = {};
+  bool soon_judged = false;  ///< by Freivalds' check already where the oracle would take a few milliseconds
   /// Only tells what happened; records nothing. Otherwise damage and death are noted as failures (of L1 memory, and of
   /// the rung at work where the kernel died without touching a guard page, hung or threw).
   bool quiet = false;

@@ -34,7 +34,9 @@
 #include "gpu/runtime/gate.hpp"
 #include "harness/callers.hpp"
 #include "harness/device_operands.hpp"
+#include "harness/fill.hpp"
 #include "harness/floating_control.hpp"
+#include "harness/random.hpp"
 
 namespace tandem::harness {
 namespace {
@@ -63,6 +65,7 @@ struct request {
   bool at_end[3] = {};
   int threads = 0, callers = 1;
   bool own_stream = false, conjugated = false;
+  surroundings amid = {};
 
   test_case test() const {
     test_case t;
@@ -485,6 +488,13 @@ struct sandbox::state {
     bool const holds_up = waited < most_waits && r.bytes[2] <= most_held_up;
     if (call.stream != nullptr && holds_up) gate.emplace(call.stream, held_up);
     protect(r, PROT_READ);
+    // Some callers flush subnormal numbers. Where there are none, nothing else may come of it.
+    constexpr std::uint64_t once_in = 8;
+    bool const flushes = is_exact(r.fill) && derive(r.seed, 12) % once_in == 0;
+    auto const control = floating_control::read();
+    if (flushes) floating_control::write(control | floating_control::flush_to_zero);
+    environment const at_call;
+    std::optional<surrounded> amid(r.amid);
     auto const begin = clock::now();
     try {
       a.code = kernel.run(call);
@@ -501,14 +511,19 @@ struct sandbox::state {
       a.status = call_status::threw;
       reason = e.what();
     }
+    a.seconds = std::chrono::duration<double>(clock::now() - begin).count();
+    amid.reset();
     protect(r, PROT_READ | PROT_WRITE);
     if (on_device) {
       if (gate) defects += before_its_turn(r, *gate);
       collect(r, call, a, reason, damage);
     }
-    a.seconds = std::chrono::duration<double>(clock::now() - begin).count();
+    if (on_device) a.seconds = std::chrono::duration<double>(clock::now() - begin).count();
     auto const note = [&damage](std::string const& what) { damage += (damage.empty() ? "" : "; ") + what; };
-    if (auto const changed = before->restore(); !changed.empty()) note(changed);
+    auto changed = at_call.restore();
+    floating_control::write(control);
+    if (changed.empty()) changed = before->restore();
+    if (!changed.empty()) note(changed);
     if (!are_faults_watched()) {
       note("left a handler of its own for SIGSEGV or SIGBUS");
       watch_faults(words);
@@ -645,6 +660,7 @@ call_outcome sandbox::call(call_arguments const& arguments) {
   }
   r.threads = arguments.threads, r.callers = t.callers;
   r.own_stream = arguments.own_stream, r.conjugated = arguments.conjugated;
+  r.amid = arguments.amid;
   return state_->exchange(r);
 }
 

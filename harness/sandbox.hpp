@@ -13,6 +13,7 @@
 #include <tandem/harness/candidate.hpp>
 
 #include "harness/guard.hpp"
+#include "harness/surroundings.hpp"
 
 namespace tandem::harness {
 
@@ -49,6 +50,7 @@ struct call_arguments {
   int threads = 0;                        ///< 0: as many as the kernel likes
   bool own_stream = false;                ///< device memory: a stream of its own, not the default one
   bool conjugated = false;                ///< as in gemm_call
+  harness::surroundings amid = {};
 };
 
 /// A child process with one kernel, started when first needed and again after each death.

@@ -128,9 +128,10 @@ class maker : exact::choices {
     for (int i = 0; i < amounts_.fresh; ++i) add_first_calls();
     if (kernel_.threaded) {
       for (int i = 0; i < amounts_.thread_passes; ++i) add_threads();
-      if (amounts_.thread_passes > 1) add_many_threads();
+      if (amounts_.thread_passes > 1) add_many_threads(), add_threads_of_large();
     }
     for (int i = 0; i < amounts_.shared_passes; ++i) add_b_is_a();
+    if (amounts_.thread_passes > 1) add_large_b_is_a();
     for (int i = 0; i < amounts_.line_passes; ++i) add_lines();
     // In no order, so that every kind of failure shows early and calls of all kinds follow one another.
     shuffle_from(small);
@@ -359,13 +360,30 @@ class maker : exact::choices {
 
   /// Numbers of threads on sizes that they cannot share evenly, fewer rows or columns than threads among them.
   void add_threads() {
-    constexpr std::array<int, 6> counts{2, 16, 3, 8, 1, 5};
+    constexpr std::array<int, 10> counts{2, 16, 3, 8, 1, 5, 6, 12, 4, 7};
     std::vector<sizes> shapes{{1, 67, 33},   {67, 1, 33},  {2, 131, 40},  {131, 3, 40}, {7, 45, 130},
                               {13, 17, 300}, {33, 65, 41}, {61, 129, 30}, {129, 61, 31}};
     if (amounts_.thread_passes > 1)
-      shapes.insert(shapes.end(), {{301, 47, 29}, {45, 307, 31}, {5, 6, 2001}, {129, 257, 65}, {211, 199, 157}});
+      shapes.insert(shapes.end(), {{301, 47, 29},
+                                   {45, 307, 31},
+                                   {5, 6, 2001},
+                                   {129, 257, 65},
+                                   {211, 199, 157},
+                                   {1, 2003, 503},
+                                   {2003, 1, 503},
+                                   {8, 9, 8209}});
     for (auto const& s : shapes)
       for (auto const threads : counts) {
+        auto t = drawn(s, fmt::format("{} threads", threads));
+        t.threads = threads;
+        add_alone(std::move(t));
+      }
+  }
+
+  /// Several threads on products that are worth them to everybody.
+  void add_threads_of_large() {
+    for (sizes const& s : {sizes{401, 410, 420}, sizes{40, 37, 10007}})
+      for (int const threads : {5, 6, 8, 12, 16}) {
         auto t = drawn(s, fmt::format("{} threads", threads));
         t.threads = threads;
         add_alone(std::move(t));
@@ -404,6 +422,18 @@ class maker : exact::choices {
       squares.push_back(fitted(std::move(square)));
     }
     add(std::move(squares));
+  }
+
+  /// A^T A and A A^T of a long sum, and of a square past what is kept for small ones.
+  void add_large_b_is_a() {
+    for (sizes const& s : {sizes{40, 40, 8209}, sizes{300, 300, 300}})
+      for (int const trans : {1, 2})
+        for (double const beta : {0.0, 2.0}) {
+          auto t = with_transposes(trans, s, "B is A, large");
+          t.b_is_a = true;
+          t.beta = beta;
+          add_alone(fitted(std::move(t)));
+        }
   }
 
   candidate const& kernel_;

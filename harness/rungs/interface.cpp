@@ -96,6 +96,7 @@ class interface_rung {
         check(sized(23, 18, 12, form, 0, beta));
         check(sized(37, 29, 0, form, 1, beta));
         check(sized(5, 3, 0, form, -0.0, beta));
+        check(sized(6, 4, 5, form, -0.0, beta));
       }
   }
 

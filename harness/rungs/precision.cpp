@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <set>
 #include <tuple>
@@ -66,8 +67,27 @@ void check_fill(context<T>& x, fill f, std::size_t first_turn) {
   }
   if (f != fill::subnormal || x.level() == level::quick) return;
   // Past what is kept for small products.
-  auto const large = arrange(x, {240, 241, 239}, f, first_turn);
+  auto const large = arrange(x, {260, 262, 257}, f, first_turn);
   if (x.affordable(large)) x.check(large);
+}
+
+/// Scalars that are 1 or -1 but for their last digits are not 1 or -1. One term a sum leaves a bound that tells.
+template <element T>
+void check_scalars_near_one(context<T>& x) {
+  constexpr double last = 8 * std::numeric_limits<T>::epsilon();
+  std::vector<double> steps{last, -last};
+  if (dtype_of<T> == dtype::f64) steps.push_back(0x1p-30);  // which float does not tell from 0 beside 1
+  std::size_t turn = 0;
+  for (product_size const& size : {product_size{9, 7, 1}, product_size{67, 65, 1}, product_size{520, 530, 1}})
+    for (auto const step : steps)
+      for (auto const& [alpha, beta] : {std::array{1 + step, 0.0}, std::array{1.0, 1 + step}, std::array{1.0, step - 1},
+                                        std::array{step - 1, 1.0}}) {
+        auto t = arrange(x, size, fill::uniform, turn++);
+        t.alpha = alpha, t.beta = beta;
+        if (!outside(x.kernel().limits, t).empty()) continue;
+        x.check(t);
+        if (x.enough()) return;
+      }
 }
 
 /// What the kernel computes in at one size; fails it where an operand loses bits that its precision has.
@@ -107,6 +127,7 @@ void climb_precision(context<T>& x) {
   std::vector<fill> fills{fill::permutation_a, fill::permutation_b, fill::micro, fill::normal};
   if (x.kernel().precision == precision::element) fills.push_back(fill::subnormal);
   for (std::size_t i = 0; i < fills.size() && !x.enough(); ++i) check_fill(x, fills[i], i);
+  if (x.kernel().precision == precision::element && !x.enough()) check_scalars_near_one(x);
 }
 
 template void climb_precision(context<float>&);

@@ -66,9 +66,18 @@ constexpr std::array long_sided{
     product_size{70, 1201, 80},   product_size{1201, 70, 80},   product_size{70, 4201, 80},
     product_size{4201, 70, 80},   product_size{2100, 2050, 65}, product_size{8, 4201, 530},
     product_size{4201, 8, 530},   product_size{5, 9001, 40},    product_size{9001, 5, 40},
-    product_size{8, 600, 2200},   product_size{600, 8, 2200},   product_size{20, 24, 70001}};
-constexpr std::array thin_sided{product_size{1, 6007, 5011}, product_size{6011, 1, 5003}, product_size{2, 4507, 4019},
+    product_size{8, 600, 2200},   product_size{600, 8, 2200},   product_size{20, 24, 70001},
+    product_size{8, 1201, 1300},  product_size{1201, 8, 1300},  product_size{70, 2100, 1100},
+    product_size{2100, 2050, 5}};
+constexpr std::array thin_sided{product_size{1, 2011, 4507}, product_size{4513, 1, 2003}, product_size{2, 2507, 2019},
                                 product_size{3011, 2003, 1}};
+/// Whole tiles of all usual kernels, as benchmarks have them.
+constexpr std::array whole_tiles{product_size{512, 512, 512}, product_size{768, 512, 1024}};
+/// Two or three sides past several blocks at once.
+constexpr std::array all_long{product_size{260, 270, 4201}, product_size{600, 4201, 1100},
+                              product_size{4201, 600, 1100}};
+/// More multiply-adds than 2^31, and just 2^32.
+constexpr std::array countless{product_size{1301, 1303, 1307}, product_size{2048, 2048, 1024}};
 /// Past a wave of usual blocks on a large GPU, with several steps of k; and past the rows of such blocks that are
 /// renumbered for the cache.
 constexpr std::array many_tiles{product_size{1550, 1570, 270}, product_size{3100, 3070, 40}};
@@ -88,6 +97,7 @@ class scale_rung {
     far_apart();
     long_sides();
     large_products();
+    remainders();
     long_sums();
     if (x_.report().calls == 0 || x_.report().failed > 0) return;
     std::string text = far_ > 0 ? fmt::format("operands across more than 2^32 elements ({} calls)", far_)
@@ -100,11 +110,11 @@ class scale_rung {
  private:
   bool quick() const { return x_.level() == level::quick; }
 
-  void check(test_case t) {
+  void check(test_case t, call_options const& how = {}) {
     t = x_.adapted(t);
     if (x_.enough() || !x_.affordable(t)) return;
     auto const before = x_.report().calls;
-    bool const right = x_.check(t);
+    bool const right = x_.check(t, how);
     if (x_.report().calls == before) return;
     longest_ = {std::max(longest_[0], t.m), std::max(longest_[1], t.n), std::max(longest_[2], t.k)};
     largest_ = std::max(largest_, flops(t));
@@ -172,7 +182,7 @@ class scale_rung {
   /// Past the blocks that kernels are wont to have, and past every edge of this one's.
   std::set<std::int64_t> more_than_a_block() const {
     if (quick()) return {200};
-    std::set<std::int64_t> out{200, 600, 1100};
+    std::set<std::int64_t> out{200, 600, 1100, 2100};
     if (!x_.kernel().plan) return out;
     for (auto const& level : x_.kernel().plan(canonical(x_.plain(4096, 4096, 4096, fill::integer, 0))).levels)
       for (auto const edge : {level.m, level.n, level.k})
@@ -218,11 +228,16 @@ class scale_rung {
       check(deep);
       if (quick()) break;
     }
+    // More than 16 bits count blocks of 8, beside what takes a product past a loop for few columns.
+    if (!quick())
+      for (auto const& s : {product_size{524309, 9, 8}, product_size{9, 524309, 8}})
+        if (share >= 524309) check(sized(s[0], s[1], s[2], 3));
     // More than 65535 tiles of 128: a CUDA grid has no more than that in y.
     constexpr std::int64_t grid = 65536 * 128 + 9;
     if (quick() || share < grid / 8) return;
     check(sized(grid, 2, 1, 0));
     check(sized(1, grid, 2, 7));
+    check(sized((1 << 24) + 1, 1, 1, 0));  // more than a float counts one by one
   }
 
   // ---- long sums ----
@@ -273,9 +288,20 @@ class scale_rung {
     int form = 0;
     for (auto const& s : long_sided)
       for (int i = 0; i < (often ? 2 : 1); ++i) check(varied(s, form++ % storage_forms));
-    for (int const each : {0, 5, 2})
+    for (int const each : {0, 5, 2, 7})
       for (auto const& s : thin_sided) check(varied(s, each));
-    for (int i = 0; i < (often ? storage_forms : 4); ++i) check(varied({801, 803, 65}, i));
+    if (often) {
+      for (auto const& s : all_long) check(varied(s, form++ % storage_forms));
+      for (int i = 0; i < storage_forms; ++i)
+        for (auto const& s : whole_tiles) check(varied(s, i));
+    }
+    // Integers are small, so that fewer digits do for them: a permutation must bring every digit of the other operand.
+    for (auto const& s : long_sided) keeps_digits(s, form++);
+    for (auto const& s : thin_sided) keeps_digits(s, form++);
+    if (often) keeps_digits(all_long[0], form++);
+    for (int i = 0; i < (often ? storage_forms : 4); ++i)
+      for (auto const& s : {product_size{801, 803, 65}, product_size{20011, 40, 30}, product_size{40, 20011, 30}})
+        check(varied(s, i));
     for (auto const& s : many_tiles)
       for (int i = 0; i < (often ? 2 : 1); ++i) check(varied(s, form++ % storage_forms));
     // Nothing to multiply, in long rows.
@@ -285,8 +311,16 @@ class scale_rung {
         t.alpha = s[2] == 0 ? 1 : 0, t.beta = each == 0 ? 2 : 0;
         check(t);
       }
-    // What a fast kernel takes for a product that is worth another algorithm. Integers are small, so that fewer digits
-    // do for them: a permutation must bring every digit of the other operand.
+    // The same of a cube; and an alpha whose bits are not those of 0.
+    for (double const alpha : {0.0, -0.0}) {
+      auto t = varied({301, 310, 320}, form++ % storage_forms);
+      t.alpha = alpha, t.beta = std::signbit(alpha) ? 0 : 2;
+      check(t);
+    }
+    beyond_caches();
+    amid();
+    for (auto const& s : countless) check(varied(s, form++ % storage_forms));
+    // What a fast kernel takes for a product that is worth another algorithm.
     double const share = std::min(2.3e9, x_.kernel().flop_budget / 4);
     if (share < 6e8) return;
     auto const edge = static_cast<std::int64_t>(std::cbrt(share / 2));
@@ -306,6 +340,62 @@ class scale_rung {
     auto even = sized(edge / 64 * 64, edge / 64 * 64, edge / 64 * 64, 0);
     even.fill = fill::permutation_a;
     check(even);
+  }
+
+  /// Every digit of one operand, and then of the other.
+  void keeps_digits(product_size const& size, int form) {
+    for (auto const fill : {fill::permutation_a, fill::permutation_b}) {
+      auto t = sized(size[0], size[1], size[2], form % storage_forms);
+      t.fill = fill;
+      check(t);
+    }
+  }
+
+  /// A C larger than caches whose rows begin at cache lines and end within one: whoever writes it past the caches, in
+  /// whole lines, has to leave the gaps.
+  void beyond_caches() {
+    for (int const form : {0, storage_forms - 1}) {
+      auto t = sized(3501, 3605, 9, form);
+      t.beta = 0;
+      t.ldc = 3616;
+      while (lies_at_end(t.seed, 2)) ++t.seed;
+      check(t);
+    }
+  }
+
+  /// What a caller may have set up for itself, in products that are worth several threads.
+  void amid() {
+    for (product_size const& s : {product_size{520, 530, 540}, product_size{9, 4001, 700}}) {
+      check(varied(s, 0), {.amid = {.interrupted = true}});
+      x_.restart();  // threads that there are already keep their processors
+      check(varied(s, 1), {.amid = {.one_processor = true}});
+      x_.restart();
+    }
+  }
+
+  // ---- what usual blocks leave over ----
+
+  /// Of products past what is kept for small ones: every pair of remainders that tiles of up to 16 x 32 and 32 x 16
+  /// leave, one term behind whole blocks of k, a few rows or columns behind wide ones.
+  void remainders() {
+    constexpr double fast = 1.5e10;
+    if (quick() || x_.kernel().flop_budget < fast) return;
+    constexpr std::int64_t few = 16, many = 32, edge = 257;
+    int form = 0;
+    auto const look = [&](product_size const& size) {
+      if (!x_.enough()) check(varied(size, form++ % storage_forms), {.soon_judged = true});
+    };
+    for (std::int64_t i = 0; i < few; ++i)
+      for (std::int64_t j = 0; j < many; ++j) {
+        look({edge + i, edge + j, 255});
+        if (j >= few) look({edge + j, edge + i, 255});
+      }
+    for (std::int64_t k = 257; k <= 513; k += 8) look({517, 521, k});
+    for (std::int64_t const block : {1024, 1536, 2048, 3072, 4032, 4080, 4096, 6144, 8160, 8192})
+      for (std::int64_t const rest : {1, 5}) {
+        look({70, block + rest, 40});
+        look({block + rest, 70, 40});
+      }
   }
 
   // ---- what a failure looks like ----

@@ -50,14 +50,16 @@ void check_fill(context<T>& x, fill f, std::size_t first_turn) {
   }
 }
 
-/// Once in a product past what is kept for small ones, with two pairs of transposes.
+/// In a product past what is kept for small ones, and in such a vector times a matrix and matrix times a vector, each
+/// with two pairs of transposes.
 template <element T>
 void check_large(context<T>& x, fill f, std::size_t turn) {
-  constexpr product_size large{240, 241, 239};
-  for (std::size_t i = 0; i < 2 && !x.enough(); ++i) {
-    auto const t = arrange(x, large, f, turn + 3 * i);
-    if (x.affordable(t)) x.check(t);
-  }
+  constexpr std::array<product_size, 3> large{{{260, 262, 257}, {1, 1001, 301}, {1003, 1, 303}}};
+  for (auto const& size : large)
+    for (std::size_t i = 0; i < 2 && !x.enough(); ++i) {
+      auto const t = arrange(x, size, f, turn + 3 * i);
+      if (x.affordable(t)) x.check(t);
+    }
 }
 
 /// A seed with which a fill holds nothing but NaN, or infinities, in its operand.
@@ -71,8 +73,10 @@ std::uint64_t flooding_seed(context<T> const& x, std::uint64_t purpose) {
 /// buffer's padding, a workspace or a cached panel may hold what the first one left. Returns false where it does.
 template <element T>
 bool check_after_nan(context<T>& x) {
-  constexpr std::array<product_size, 4> larger{{{70, 70, 70}, {33, 40, 130}, {130, 129, 48}, {160, 150, 300}}};
-  constexpr std::array<product_size, 4> smaller{{{5, 7, 3}, {33, 31, 17}, {65, 66, 33}, {129, 131, 257}}};
+  constexpr std::array<product_size, 5> larger{
+      {{70, 70, 70}, {33, 40, 130}, {130, 129, 48}, {160, 150, 300}, {230, 240, 272}}};
+  constexpr std::array<product_size, 5> smaller{
+      {{5, 7, 3}, {33, 31, 17}, {65, 66, 33}, {129, 131, 257}, {210, 209, 229}}};
   std::size_t const pairs = x.level() == level::quick ? 2 : larger.size();
   for (std::size_t i = 0; i < pairs; ++i) {
     for (auto const f : {fill::nan_a, fill::nan_b}) {
