@@ -290,6 +290,9 @@ class scale_rung {
       for (int i = 0; i < (often ? 2 : 1); ++i) check(varied(s, form++ % storage_forms));
     for (int const each : {0, 5, 2, 7})
       for (auto const& s : thin_sided) check(varied(s, each));
+    // A vector that does not lie together, and its matrix either way.
+    for (int const each : {1, 2, 3})
+      for (auto const& s : {thin_sided[0], thin_sided[1]}) check(in_form(varied(s, each), each, some_gaps));
     if (often) {
       for (auto const& s : all_long) check(varied(s, form++ % storage_forms));
       for (int i = 0; i < storage_forms; ++i)
@@ -380,22 +383,20 @@ class scale_rung {
   void remainders() {
     constexpr double fast = 1.5e10;
     if (quick() || x_.kernel().flop_budget < fast) return;
-    constexpr std::int64_t few = 16, many = 32, edge = 257;
+    constexpr std::int64_t few = 16, many = 32, edge = 257, terms = 523;
     int form = 0;
     auto const look = [&](product_size const& size) {
       if (!x_.enough()) check(varied(size, form++ % storage_forms), {.soon_judged = true});
     };
     for (std::int64_t i = 0; i < few; ++i)
       for (std::int64_t j = 0; j < many; ++j) {
-        look({edge + i, edge + j, 255});
-        if (j >= few) look({edge + j, edge + i, 255});
+        look({edge + i, edge + j, terms});
+        if (j >= few) look({edge + j, edge + i, terms});
       }
     for (std::int64_t k = 257; k <= 513; k += 8) look({517, 521, k});
     for (std::int64_t const block : {1024, 1536, 2048, 3072, 4032, 4080, 4096, 6144, 8160, 8192})
-      for (std::int64_t const rest : {1, 5}) {
-        look({70, block + rest, 40});
-        look({block + rest, 70, 40});
-      }
+      for (std::int64_t const rest : {1, 5})
+        for (int each = 0; each < storage_forms; ++each) look({70, block + rest, 40});
   }
 
   // ---- what a failure looks like ----
