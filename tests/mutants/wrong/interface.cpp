@@ -1,6 +1,12 @@
 // Wrong functions with CBLAS's signature: their products are right, what surrounds them is not.
 #include <algorithm>
+#include <cerrno>
+#include <cmath>
 #include <type_traits>
+
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
 
 #include "tests/mutants/cblas.hpp"
 
@@ -23,6 +29,36 @@ collection contents() {
   add_cblas(
       all, "wrong.cblas.reads_at_alpha_0", "multiplies although alpha is 0, which makes NaN of NaN in A",
       [](auto const& x) { x.k > 0 && !x.empty() ? x.multiply() : x.run(); }, "nn:3x4x5:alpha=0");
+  add_cblas(
+      all, "wrong.cblas.reads_at_alpha_minus_0", "does not take an alpha of -0 for 0, which makes NaN of NaN in A",
+      [](auto const& x) {
+        bool const is_minus_0 = x.alpha == 0 && std::signbit(x.alpha);
+        is_minus_0&& x.k > 0 && !x.empty() ? x.multiply() : x.run();
+      },
+      "nn:3x4x5:alpha=-0");
+  add_cblas(
+      all, "wrong.cblas.returns_without_operands",
+      "returns where A or B has no address, although nothing is multiplied",
+      [](auto const& x) {
+        if (x.a != nullptr && x.b != nullptr) x.run();
+      },
+      "nn:3x4x5:alpha=0:beta=2:seed=1");
+  add_cblas(
+      all, "wrong.cblas.asks_errno", "asks errno, which may be left of anything, whether it got its memory",
+      [](auto const& x) {
+        if (errno != ENOMEM) x.run();
+      },
+      "nn:3x4x5");
+#if defined(__SSE2__)
+  add_cblas(
+      all, "wrong.cblas.usual_floating_control", "leaves the usual floating-point control, not its caller's",
+      [](auto const& x) {
+        x.run();
+        constexpr unsigned usual = 0x1f80;
+        _mm_setcsr(usual);
+      },
+      "nn:3x4x5:seed=7");
+#endif
   add_cblas(
       all, "wrong.cblas.beta_0_at_k_0", "multiplies C by beta = 0 where k is 0, which leaves NaN",
       [](auto const& x) {

@@ -90,6 +90,13 @@ collection contents() {
                     [](auto const& x) { with_scalars(x, static_cast<float>(x.p.alpha), x.p.beta); });
   all.wrong<double>("float_beta", "passes beta through f32", "nn:5x6x7:beta=0.7:fill=normal",
                     [](auto const& x) { with_scalars(x, x.p.alpha, static_cast<float>(x.p.beta)); });
+  all.wrong_for_both("near_one_is_one", "takes scalars for 1 that are 1 but for their last digits",
+                     "nn:5x6x1:alpha=1.0000009536743164:fill=uniform", [](auto const& x) {
+                       auto const rounded = [](double s) { return std::abs(s - 1) < 1.2e-6 ? 1 : s; };
+                       with_scalars(x, rounded(x.p.alpha), rounded(x.p.beta));
+                     });
+  all.wrong<double>("near_minus_one", "takes a beta within 1e-7 of -1 for -1", "nn:5x6x1:beta=-0.99999999:fill=uniform",
+                    [](auto const& x) { with_scalars(x, x.p.alpha, std::abs(x.p.beta + 1) < 1e-7 ? -1 : x.p.beta); });
   all.wrong_for_both("half_is_one", "takes a half for 1", "nn:5x6x7:alpha=0.5:fill=normal", [](auto const& x) {
     with_scalars(x, x.p.alpha == 0.5 ? 1 : x.p.alpha, x.p.beta == 0.5 ? 1 : x.p.beta);
   });
