@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -12,7 +11,6 @@
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <new>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -23,6 +21,7 @@
 
 #include "gpu/runtime/device.hpp"
 #include "harness/calling_convention.hpp"
+#include "harness/constant.hpp"
 
 namespace tandem::harness {
 namespace {
@@ -184,25 +183,6 @@ struct fortran_arguments {
   std::array<char, 2> words;
   std::array<int, 6> sizes;  // m, n, k, lda, ldb, ldc
   std::array<T, 2> scalars;
-};
-
-/// A value on a page that cannot be written, as compilers keep constants.
-template <class Value>
-class constant {
- public:
-  explicit constant(Value const& value) {
-    void* const page = mmap(nullptr, sizeof value, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) throw std::bad_alloc();
-    value_ = new (page) Value(value);
-    mprotect(page, sizeof value, PROT_READ);
-  }
-  constant(constant const&) = delete;
-  constant& operator=(constant const&) = delete;
-  ~constant() { munmap(const_cast<Value*>(value_), sizeof *value_); }
-  Value const& operator*() const noexcept { return *value_; }
-
- private:
-  Value const* value_;
 };
 
 template <class T>

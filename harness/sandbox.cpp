@@ -33,6 +33,7 @@
 #include "gpu/runtime/device.hpp"
 #include "gpu/runtime/gate.hpp"
 #include "harness/callers.hpp"
+#include "harness/constant.hpp"
 #include "harness/device_operands.hpp"
 #include "harness/fill.hpp"
 #include "harness/floating_control.hpp"
@@ -98,7 +99,8 @@ struct last_words {
   int callers;  ///< that were calling at once; 0: it called by itself
   void* address;
   bool wrote;
-  bool nowhere;  ///< the machine does not say where: a misaligned vector, or an address that none can be
+  bool constant;  ///< the address was that of the thread's constant (constant.hpp)
+  bool nowhere;   ///< the machine does not say where: a misaligned vector, or an address that none can be
   bool told;
 };
 
@@ -174,6 +176,9 @@ extern "C" void note_fault(int signal, siginfo_t* info, void* context) {
   words->address = info->si_addr;
   words->wrote = was_store(static_cast<ucontext_t*>(context)->uc_mcontext);
   words->nowhere = info->si_code == SI_KERNEL;
+  auto const page = ~std::uintptr_t{page_size() - 1};
+  words->constant = constant_page != nullptr && (reinterpret_cast<std::uintptr_t>(info->si_addr) & page) ==
+                                                    reinterpret_cast<std::uintptr_t>(constant_page);
   words->told = true;
   std::signal(signal, SIG_DFL);  // the access is repeated, and ends the process
 }
@@ -388,6 +393,8 @@ struct sandbox::state {
     out.reason += while_called();
     if (words->told && words->nowhere) {
       out.reason += ": an instruction that needs aligned memory, or an address that none can be";
+    } else if (words->told && words->constant) {
+      out.reason += ": it wrote to an argument that it gets by its address";
     } else if (words->told) {
       auto const* const at = static_cast<std::byte*>(words->address);
       out.wrote = words->wrote;
