@@ -25,7 +25,7 @@ template <class T>
 class product {
  public:
   product(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, grid const& g, bool reproducible)
-      : kernel_(kernel), o_(o), t_(t), grid_(g), pieces_(choose_pieces(o, t, g)) {
+      : kernel_(kernel), o_(o), t_(t), grid_(g), cut_(choose_pieces(o, t, g)) {
     std::int64_t const panels = ceil_div(o.k, t.kc);
     apart_ = reproducible ? t.kc : ceil_div(panels, grid_.terms) * t.kc;
   }
@@ -34,7 +34,7 @@ class product {
     plan_sums();
     reserve();  // everything that can fail happens before C is touched
     if (grid_.terms == 1)
-      return run_team(grid_.parts(), pieces_, counters_,
+      return run_team(grid_.parts(), cut_.count, counters_,
                       [this](int thread, int part, int piece) { multiply(thread, part, piece); });
     for (first_ = 0; first_ < panels_; first_ += panels_at_once_) {
       auto const panels = static_cast<int>(ceil_div(panels_now(), grid_.terms));
@@ -65,10 +65,12 @@ class product {
   }
 
   void multiply(int thread, int part, int piece) const {
-    auto const of_part = rows_of(part);
-    auto const rows = falling_share(of_part.size(), piece, pieces_, t_.rows);
-    multiply_panels(kernel_, o_, t_, {of_part.first + rows.first, of_part.first + rows.last}, cols_of(part), {0, o_.k},
-                    packed_a(thread), packed_b(thread));
+    auto rows = rows_of(part), cols = cols_of(part);
+    if (cut_.of_columns)
+      cols = cols.part(share(cols.size(), piece, cut_.count, t_.cols));
+    else
+      rows = rows.part(falling_share(rows.size(), piece, cut_.count, t_.rows));
+    if (cols.size() > 0) multiply_panels(kernel_, o_, t_, rows, cols, {0, o_.k}, packed_a(thread), packed_b(thread));
   }
 
   // The sums of each panel of k lie apart until all are there, and are then added to C in the order of the panels.
@@ -106,7 +108,7 @@ class product {
   operands<T> o_;
   tiling t_;
   grid grid_;
-  int pieces_;  // of a part's rows
+  pieces_of_part cut_;
   std::int64_t a_size_ = 0, b_size_ = 0;
   std::int64_t apart_ = 0;  // terms of a panel
   std::int64_t panels_ = 0, panels_at_once_ = 0, sums_size_ = 0;

@@ -14,6 +14,8 @@ namespace tandem::cpu {
 struct span_of {
   std::int64_t first, last;
   std::int64_t size() const { return last - first; }
+  /// A range that is counted from this one's beginning.
+  span_of part(span_of const& of) const { return {first + of.first, first + of.last}; }
 };
 
 /// a / b, neither negative and b not 0. Nearly all are small, and many processors divide those several times faster.

@@ -38,11 +38,14 @@ constexpr std::int64_t few_rows = 256;  // of A, beside which the packing of B t
 double waking(int parts) { return parts == 1 ? 0 : (2 + 0.2 * parts) * microsecond; }
 
 /// A part's steps for one term: its tiles, each with some loads and a turn of the loop of its own, and what is packed,
-/// of B anew for each block of A and each of the pieces that the part is cut into.
-double steps(std::int64_t rows, double vectors, tiling const& t, int pieces) {
+/// of B anew for each block of A and each piece of the part's rows. Where it is packed once, by many threads, it comes
+/// from far.
+double steps(std::int64_t rows, double vectors, tiling const& t, pieces_of_part const& cut) {
   double const tiles = as_double(ceil_div(rows, t.rows));
-  double const times_b = t.pack_b ? as_double(std::max<std::int64_t>(ceil_div(rows, t.mc), pieces)) : 0;
-  return vectors * (as_double(rows) + 1.5 * tiles + 4 * times_b) + (t.pack_a ? 0.35 * as_double(rows) : 0);
+  double const packing = cut.of_columns ? 12 : 4;
+  std::int64_t const times = std::max<std::int64_t>(ceil_div(rows, t.mc), cut.of_columns ? 1 : cut.count);
+  double const packed_b = t.pack_b ? packing * as_double(times) : 0;
+  return vectors * (as_double(rows) + 1.5 * tiles + packed_b) + (t.pack_a ? 0.35 * as_double(rows) : 0);
 }
 
 /// How many lines of `rows` rows, `bytes` bytes of each at the same place, share the fullest set of an L1 that is
@@ -177,6 +180,14 @@ tiling tiled(cache_sizes const& caches, operands<T> const& o, std::int64_t rows,
   return t;
 }
 
+/// The lowest and widest tiles.
+template <class T>
+tiling with_low_tiles(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o, tiling t) {
+  auto const low = tiled(caches, o, kernel.rows[static_cast<std::size_t>(kernel.widest)], kernel.widest * kernel.lanes);
+  t.rows = low.rows, t.cols = low.cols, t.mc = low.mc, t.nc = low.nc;
+  return t;
+}
+
 /// Lets `t` do without its copy of A where it is not used for more than `columns`, too few for it to be forgotten:
 /// fewer rows at a time leave each other alone, and need no copy.
 template <class T>
@@ -184,9 +195,9 @@ void lower_tiles(cache_sizes const& caches, microkernel<T> const& kernel, operan
                  tiling& t) {
   std::int64_t const enough_columns = has_small_l2(caches) ? columns_of_small_l2 : 2048;
   if (!t.pack_a || columns > enough_columns) return;
-  auto const low = tiled(caches, o, kernel.rows[static_cast<std::size_t>(kernel.widest)], kernel.widest * kernel.lanes);
+  auto const low = with_low_tiles(caches, kernel, o, t);
   if (!lies_well(caches, o, low)) return;
-  t.rows = low.rows, t.cols = low.cols, t.mc = low.mc, t.nc = low.nc;
+  t = low;
   t.pack_a = false;
 }
 
@@ -439,7 +450,7 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
   constexpr double of_piece = 0.2, of_boundary = 150;
   bool const passes = !t.pack_b && !t.b_stays && !t.all_rows && !streams_rows(o) && !t.b_is_near;
   grid best;
-  double best_cost = (steps(o.m, halves / 2, t, 1) + of_element * as_double(o.m + o.n)) * k;
+  double best_cost = (steps(o.m, halves / 2, t, {}) + of_element * as_double(o.m + o.n)) * k;
   if (best_cost < 2 * waking(2)) return best;
   auto const consider = [&](grid const& g) {
     double const share = std::ceil(halves / g.cols) / 2;
@@ -449,13 +460,13 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
     double const piece = share * as_double(kernel.lanes);
     double const beginning = passes && g.cols > 1 && piece <= short_piece ? begins : 0;
     double const read = (as_double(rows) + piece + beginning) * terms;  // elements of A and B
-    int const pieces = choose_pieces(o, t, g);
-    double part = steps(rows, share, t, pieces);
+    auto const cut = choose_pieces(o, t, g);
+    double part = steps(rows, share, t, cut);
     if (t.pack_b && is_shared_by_many(g)) {
       // The narrower a part, the fewer multiply-adds for each load of A; and the slowest thread has a share of a piece
       // left when the others are done.
       part += 0.25 * std::ceil(share / vectors_of_tile) * as_double(rows);
-      part *= 1 + of_piece / (g.terms == 1 ? pieces : as_double(ceil_div(panels, g.terms)));
+      part *= 1 + of_piece / (g.terms == 1 ? cut.count : as_double(ceil_div(panels, g.terms)));
     }
     double cost = part * terms + of_element * read + waking(g.parts());
     // Where a row of C goes from thread to thread, the hardware fetches for each what the other has just written.
@@ -484,19 +495,23 @@ tiling tiling_of_parts(cache_sizes const& caches, microkernel<T> const& kernel, 
   constexpr std::int64_t size = sizeof(T), places = 4;
   std::int64_t const columns = ceil_div(o.n, g.cols);
   lower_tiles(caches, kernel, o, columns, t);
-  // Not of a narrow C, whose A is passed over once for each block of B.
-  if (t.nc < o.n) t.nc = std::min(t.nc, split(columns, caches.l2 / places / (size * t.kc), t.cols));
+  // A narrow C passes over A once for each block of B.
+  if (t.nc == o.n) return t;
+  // Tiles that load least for a multiply-add: measured with AVX-512, where floats gain nothing.
+  bool const loads_less = size == 8 && kernel.widest == 4;
+  if (loads_less && !t.pack_a && t.rows == kernel.mr && t.cols == kernel.nr) t = with_low_tiles(caches, kernel, o, t);
+  t.nc = std::min(t.nc, split(columns, caches.l2 / places / (size * t.kc), t.cols));
   return t;
 }
 
 template <class T>
-int choose_pieces(operands<T> const& o, tiling const& t, grid const& g) {
-  // Each piece packs B anew, or goes along all of it.
-  int const most = t.pack_b ? 8 : 4;
-  constexpr std::int64_t packed_rows = 64, tiles = 4;
-  if (!is_shared_by_many(g) || g.terms > 1) return 1;
-  std::int64_t const rows = o.m / g.rows, least = t.pack_b ? packed_rows : tiles * t.rows;
-  return static_cast<int>(std::clamp<std::int64_t>(rows / least, 1, most));
+pieces_of_part choose_pieces(operands<T> const& o, tiling const& t, grid const& g) {
+  if (!is_shared_by_many(g) || g.terms > 1) return {};
+  constexpr std::int64_t few = 4, most_rows = 8, most_cols = 12, least = 64;  // pieces; rows or columns of one
+  if (!t.pack_b) return {static_cast<int>(std::clamp<std::int64_t>(o.m / g.rows / (few * t.rows), 1, few))};
+  std::int64_t const cols = ceil_div(o.n / g.cols, least);
+  if (!t.pack_a && cols >= few) return {static_cast<int>(std::min(cols, most_cols)), true};
+  return {static_cast<int>(std::clamp<std::int64_t>(o.m / g.rows / least, 1, most_rows))};
 }
 
 template tiling packed_tiling(cache_sizes const&, microkernel<float> const&, operands<float> const&);
@@ -509,7 +524,7 @@ template tiling tiling_of_parts(cache_sizes const&, microkernel<float> const&, o
                                 grid const&);
 template tiling tiling_of_parts(cache_sizes const&, microkernel<double> const&, operands<double> const&, tiling,
                                 grid const&);
-template int choose_pieces(operands<float> const&, tiling const&, grid const&);
-template int choose_pieces(operands<double> const&, tiling const&, grid const&);
+template pieces_of_part choose_pieces(operands<float> const&, tiling const&, grid const&);
+template pieces_of_part choose_pieces(operands<double> const&, tiling const&, grid const&);
 
 }  // namespace tandem::cpu

@@ -31,6 +31,12 @@ struct grid {
   int parts() const { return rows * cols * terms; }
 };
 
+/// How each part of a grid is cut, for threads that are done to take from others: along its rows, or along its columns.
+struct pieces_of_part {
+  int count = 1;
+  bool of_columns = false;
+};
+
 /// The tiling of a large product: blocks of A and B packed.
 template <class T>
 tiling packed_tiling(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o);
@@ -51,9 +57,10 @@ template <class T>
 tiling tiling_of_parts(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o, tiling t,
                        grid const& g);
 
-/// In how many pieces each part of the grid is to be cut along its rows, for threads that are done to take from others.
+/// A piece of rows packs B anew; one of columns packs its own of B alone, but passes over all of the part's A, which it
+/// would copy anew: a part that is wide enough, beside an A that is not copied, is cut along its columns.
 template <class T>
-int choose_pieces(operands<T> const& o, tiling const& t, grid const& g);
+pieces_of_part choose_pieces(operands<T> const& o, tiling const& t, grid const& g);
 
 extern template tiling packed_tiling(cache_sizes const&, microkernel<float> const&, operands<float> const&);
 extern template tiling packed_tiling(cache_sizes const&, microkernel<double> const&, operands<double> const&);
@@ -65,7 +72,7 @@ extern template tiling tiling_of_parts(cache_sizes const&, microkernel<float> co
                                        grid const&);
 extern template tiling tiling_of_parts(cache_sizes const&, microkernel<double> const&, operands<double> const&, tiling,
                                        grid const&);
-extern template int choose_pieces(operands<float> const&, tiling const&, grid const&);
-extern template int choose_pieces(operands<double> const&, tiling const&, grid const&);
+extern template pieces_of_part choose_pieces(operands<float> const&, tiling const&, grid const&);
+extern template pieces_of_part choose_pieces(operands<double> const&, tiling const&, grid const&);
 
 }  // namespace tandem::cpu

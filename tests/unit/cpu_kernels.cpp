@@ -511,6 +511,7 @@ TEST_CASE("the bits do not depend on the number of threads") {
                            {7, 60000, 2},
                            {30000, 17, 5},
                            {100, 500, 700},
+                           {150, 1201, 600},
                            {64, 65, 67},
                            {80, 78, 79},
                            {19, 239, 44},
@@ -524,7 +525,7 @@ TEST_CASE("the bits do not depend on the number of threads") {
           std::vector<T> one, many;
           CHECK(errors<T>(row, s, v, 1, &one) == 0);
           if (one.empty()) continue;  // refused
-          for (int threads : {2, 3, 4}) {
+          for (int threads : {2, 3, 4, 12}) {
             CAPTURE(threads);
             errors<T>(row, s, v, threads, &many, false);
             CHECK(std::memcmp(one.data(), many.data(), one.size() * sizeof(T)) == 0);

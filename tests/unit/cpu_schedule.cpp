@@ -866,23 +866,27 @@ TEST_CASE("threads share k only where the sums stay in a cache until they are ad
   CHECK(terms(4096, 4096, 4096) == 1);
 }
 
-TEST_CASE("parts of many threads are cut into pieces of many rows, those of two are not") {
+TEST_CASE("parts of many threads are cut along their columns, beside a copy of A or few columns along their rows") {
   auto const& kernel = tandem::cpu::instruction_sets().front()->f32;
   cache_sizes const caches{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
   auto const pieces = [&](std::int64_t m, std::int64_t n, std::int64_t k, tandem::cpu::grid const& g) {
     auto const o = product<float>(m, n, k);
-    return tandem::cpu::choose_pieces(o, tandem::cpu::choose_tiling(caches, kernel, o), g);
+    auto const cut = tandem::cpu::choose_pieces(o, tandem::cpu::choose_tiling(caches, kernel, o), g);
+    return std::pair(cut.count, cut.of_columns);
   };
-  CHECK(pieces(4096, 4096, 4096, {.rows = 4, .cols = 4, .terms = 1}) == 8);
-  CHECK(pieces(1000, 4096, 4096, {.rows = 4, .cols = 4, .terms = 1}) == 3);  // of 64 rows at least
-  CHECK(pieces(4096, 4096, 4096, {.rows = 2, .cols = 1, .terms = 1}) == 1);
-  CHECK(pieces(16, 4096, 4096, {.rows = 1, .cols = 16, .terms = 1}) == 1);
-  CHECK(pieces(64, 64, 100000, {.rows = 1, .cols = 1, .terms = 16}) == 1);
+  CHECK(pieces(4000, 4000, 4000, {.rows = 4, .cols = 4, .terms = 1}) == std::pair(12, true));
+  CHECK(pieces(4000, 1000, 4000, {.rows = 4, .cols = 4, .terms = 1}) == std::pair(4, true));  // of 64 columns or so
+  CHECK(pieces(4000, 700, 4000, {.rows = 4, .cols = 4, .terms = 1}) == std::pair(8, false));
+  CHECK(pieces(1000, 4000, 4096, {.rows = 4, .cols = 4, .terms = 1}) == std::pair(3, false));  // of 64 rows at least
+  CHECK(pieces(4000, 4000, 4000, {.rows = 2, .cols = 1, .terms = 1}) == std::pair(1, false));
+  CHECK(pieces(16, 4000, 4000, {.rows = 1, .cols = 16, .terms = 1}) == std::pair(1, false));
+  CHECK(pieces(64, 64, 100000, {.rows = 1, .cols = 1, .terms = 16}) == std::pair(1, false));
   for_each_product([&]<class T>(tandem::cpu::microkernel<T> const& one, tandem::cpu::operands<T> const& o) {
     auto const t = tandem::cpu::choose_tiling(tandem::cpu::host_caches(), one, o);
     tandem::cpu::grid const g{.rows = static_cast<int>(std::min<std::int64_t>(o.m, 16)), .cols = 1, .terms = 1};
-    auto const count = tandem::cpu::choose_pieces(o, t, g);
-    CHECK((count >= 1 && count <= (t.pack_b ? 8 : 4)));
+    auto const cut = tandem::cpu::choose_pieces(o, t, g);
+    CHECK((cut.count >= 1 && cut.count <= (t.pack_b ? cut.of_columns ? 12 : 8 : 4)));
+    CHECK((!cut.of_columns || (t.pack_b && !t.pack_a && o.n >= 4 * 48)));
   });
 }
 
@@ -908,18 +912,19 @@ TEST_CASE("pieces of a part follow each other without a gap, whole tiles but for
   CHECK(tandem::cpu::falling_share(360, 7, 8, 1).size() == 10);
 }
 
-TEST_CASE("many threads share the columns of a large product, since each piece of a part's rows packs B anew") {
+TEST_CASE("many threads share the columns of a product whose A is copied: each piece of a part's rows packs B anew") {
   cache_sizes const caches{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
-    auto const grid_of = [&](std::int64_t m, std::int64_t n, std::int64_t k, int threads) {
-      auto const o = product<T>(m, n, k);
+    auto const grid_of = [&](std::int64_t m, std::int64_t n, std::int64_t k, int threads, bool trans_a = false) {
+      auto const o = product<T>(m, n, k, trans_a);
       return tandem::cpu::choose_grid(kernel, o, tandem::cpu::choose_tiling(caches, kernel, o), threads, true);
     };
-    for (std::int64_t const size : {1000, 2039, 4096}) {
+    for (std::int64_t const size : {1000, 2039, 4000}) {
       CAPTURE(size);
-      auto const g = grid_of(size, size, size, 16);
-      CHECK(g.parts() == 16);
-      CHECK(g.cols >= 4 * g.rows);
+      auto const copied = grid_of(size, size, size, 16, true);
+      CHECK(copied.parts() == 16);
+      CHECK(copied.cols >= 4 * copied.rows);
+      CHECK(grid_of(size, size, size, 16).parts() == 16);
     }
     CHECK(grid_of(64, 2 * kernel.nr, 100000, 16).cols <= 2);  // for a part to have a tile's
     auto const small = grid_of(255, 255, 255, 16);            // whose B is not packed
@@ -942,7 +947,9 @@ TEST_CASE("with a large L2, parts of many threads with few columns go without a 
       auto const part = tandem::cpu::tiling_of_parts(caches, kernel, o, whole, g);
       CHECK(part.kc == whole.kc);
       CHECK(part.dot_cols == whole.dot_cols);
-      if (part.pack_a == whole.pack_a) CHECK(part.rows == whole.rows);
+      bool const is_lower = part.rows < whole.rows;
+      if (is_lower) CHECK((part.rows == kernel.rows[static_cast<std::size_t>(kernel.widest)] && !part.pack_a));
+      if (part.pack_a == whole.pack_a) CHECK((!is_lower || sizeof(T) == 8));
       bool const is_many = g.parts() >= 4 && whole.pack_b && o.n > whole.nc && caches.l2 > (1 << 20);
       if (!is_many) CHECK(part.nc == whole.nc);
       if (is_many) CHECK(part.nc * part.kc * static_cast<std::int64_t>(sizeof(T)) <= caches.l2 / 4);
@@ -961,6 +968,9 @@ TEST_CASE("with a large L2, parts of many threads with few columns go without a 
     CHECK(parts(large, o, {.rows = 4, .cols = 1}).pack_a);  // many columns
     CHECK(parts(large, pages_apart(4096, 4096, 4096, true), {.rows = 1, .cols = 16}).pack_a);
     CHECK(parts({.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20}, o, {.rows = 1, .cols = 16}).pack_a);
+    bool const load_less = sizeof(T) == 8 && kernel.widest == 4;
+    CHECK((parts(large, product<T>(4000, 4000, 4000), {.rows = 4, .cols = 4}).rows < kernel.mr) == load_less);
+    CHECK(parts(large, product<T>(4000, 4000, 4000), {.rows = 1, .cols = 3}).rows == kernel.mr);  // few threads
     auto const narrow = product<T>(100000, 2 * kernel.nr, 8000);
     CHECK(parts(large, narrow, {.rows = 16, .cols = 1}).nc == narrow.n);
     auto const near = pages_apart(100, 2100, 48);
