@@ -74,6 +74,9 @@ std::string describe_fault(call_outcome const& how, storage const& s, placement 
   return fmt::format("unmapped memory {}, byte {} past the end of {}", verb, how.touched_at - end + 1, shape);
 }
 
+/// Whether a rung's operands are what their fill says. Those of the others may hold subnormal numbers of their own.
+bool draws_by_fill(rung r) { return r <= rung::exact || r == rung::scale; }
+
 }  // namespace
 
 template <element T>
@@ -94,6 +97,18 @@ std::uint64_t context<T>::seed(std::uint64_t purpose, std::uint64_t index) const
 template <element T>
 std::string context<T>::open() {
   return sandbox_.open();
+}
+
+template <element T>
+void context<T>::restart() {
+  sandbox_.restart();
+  flushed_ = false;
+}
+
+template <element T>
+bool context<T>::flushes(test_case const& t) const noexcept {
+  constexpr std::uint64_t once_in = 8;
+  return current_ != nullptr && draws_by_fill(current_->rung) && is_exact(t.fill) && derive(t.seed, 12) % once_in == 0;
 }
 
 template <element T>
@@ -129,6 +144,9 @@ trial<T> context<T>::call(test_case const& t, operands<T> const& data, call_opti
   arguments.test = told;
   arguments.conjugated = options.conjugated;
   arguments.amid = options.amid;
+  arguments.amid.flushes |= flushes(t);
+  if (t.fill == fill::subnormal && flushed_) restart();
+  flushed_ |= arguments.amid.flushes;
   arguments.threads = options.threads > 0 ? options.threads : t.threads;
   arguments.own_stream = options.own_stream.value_or(t.seed % 2 == 0);
   auto const laid_out = stored_operands(t);
@@ -232,6 +250,7 @@ bool context<T>::check(test_case const& asked, call_options const& options) {
   constexpr std::uint64_t once_in = 4;
   bool const unread = t.beta == 0 || !reads_operands(t);
   auto how = options;
+  how.amid.flushes |= flushes(t);
   how.infinite = unread && !is_special(t.fill) && t.fill != fill::nan_all && derive(t.seed, 11) % once_in == 0;
   auto const x = call(t, data, how);
   if (!x.finished()) return x.how.status == call_status::refused;
@@ -306,6 +325,7 @@ template <element T>
 void context<T>::begin_rung(rung r) {
   current_ = &reports_[static_cast<std::size_t>(r)];
   begun_[static_cast<std::size_t>(r)] = true;
+  if (flushed_ && !draws_by_fill(r)) restart();
 }
 
 template <element T>

@@ -65,7 +65,7 @@ class context {
   bool affordable(test_case const& t) const noexcept { return flops(t) <= kernel_.flop_budget; }
 
   /// Ends the child, and with it all that the kernel remembers; the next call starts a fresh one.
-  void restart() { sandbox_.restart(); }
+  void restart();
   /// Calls the kernel. Counts the call, or a problem outside its limits as unsupported. `data` are packed row-major
   /// op(A), op(B) and C; they are not written.
   trial<T> call(test_case const& t, operands<T> const& data, call_options const& how = {});
@@ -103,10 +103,13 @@ class context {
 
  private:
   void note(test_case const& t, trial<T> const& x);
+  /// Whether t's caller is one who flushes subnormal numbers: in one of eight problems that have none.
+  bool flushes(test_case const& t) const noexcept;
 
   candidate const& kernel_;
   judge_options const& options_;
   sandbox sandbox_;
+  bool flushed_ = false;  // the child has been called by one who does; threads that it made then may go on so
   int hangs_ = 0;
   std::vector<rung_report> reports_;  // all ten
   std::vector<bool> begun_;

@@ -495,13 +495,8 @@ struct sandbox::state {
     bool const holds_up = waited < most_waits && r.bytes[2] <= most_held_up;
     if (call.stream != nullptr && holds_up) gate.emplace(call.stream, held_up);
     protect(r, PROT_READ);
-    // Some callers flush subnormal numbers. Where there are none, nothing else may come of it.
-    constexpr std::uint64_t once_in = 8;
-    bool const flushes = is_exact(r.fill) && derive(r.seed, 12) % once_in == 0;
-    auto const control = floating_control::read();
-    if (flushes) floating_control::write(control | floating_control::flush_to_zero);
-    environment const at_call;
     std::optional<surrounded> amid(r.amid);
+    environment const at_call;
     auto const begin = clock::now();
     try {
       a.code = kernel.run(call);
@@ -519,6 +514,7 @@ struct sandbox::state {
       reason = e.what();
     }
     a.seconds = std::chrono::duration<double>(clock::now() - begin).count();
+    auto changed = at_call.restore();
     amid.reset();
     protect(r, PROT_READ | PROT_WRITE);
     if (on_device) {
@@ -527,8 +523,6 @@ struct sandbox::state {
     }
     if (on_device) a.seconds = std::chrono::duration<double>(clock::now() - begin).count();
     auto const note = [&damage](std::string const& what) { damage += (damage.empty() ? "" : "; ") + what; };
-    auto changed = at_call.restore();
-    floating_control::write(control);
     if (changed.empty()) changed = before->restore();
     if (!changed.empty()) note(changed);
     if (!are_faults_watched()) {

@@ -6,6 +6,8 @@
 
 #include <sys/time.h>
 
+#include "harness/floating_control.hpp"
+
 namespace tandem::harness {
 namespace {
 
@@ -21,6 +23,7 @@ std::string describe(surroundings const& s) {
   std::string text;
   if (s.interrupted) text = "while a signal came every 0.3 ms";
   if (s.one_processor) text += text.empty() ? "on one processor" : ", on one processor";
+  if (s.flushes) text += text.empty() ? "called by one who flushes subnormals" : ", by one who flushes subnormals";
   return text;
 }
 
@@ -42,10 +45,15 @@ surrounded::surrounded(surroundings const& s) : what_(s) {
     itimerval const timer{.it_interval = often, .it_value = often};
     ok(setitimer(ITIMER_REAL, &timer, nullptr), "setitimer");
   }
+  if (s.flushes) {
+    control_ = floating_control::read();
+    floating_control::write(control_ | floating_control::flush_to_zero);
+  }
   errno = ENOMEM;
 }
 
 surrounded::~surrounded() {
+  if (what_.flushes) floating_control::write(control_);
   if (what_.interrupted) {
     itimerval const never = {};
     setitimer(ITIMER_REAL, &never, nullptr);

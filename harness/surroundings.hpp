@@ -2,6 +2,7 @@
 #pragma once
 
 #include <csignal>
+#include <cstdint>
 #include <string>
 
 #include <sched.h>
@@ -15,6 +16,9 @@ struct surroundings {
   bool interrupted = false;
   /// The calling thread, and with it the threads that it makes, may run on one processor only.
   bool one_processor = false;
+  /// The calling thread, and with it the threads that it makes, which may stay so, takes subnormal results for zeros,
+  /// where the processor can: the process that was called has to end before there are any.
+  bool flushes = false;
 };
 
 /// In words, as they follow "the call failed"; empty if there is nothing.
@@ -33,6 +37,7 @@ class surrounded {
   surroundings what_;
   struct sigaction action_ = {};  // before
   cpu_set_t processors_ = {};     // before
+  std::uint64_t control_ = 0;     // before
 };
 
 }  // namespace tandem::harness

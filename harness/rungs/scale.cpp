@@ -378,6 +378,8 @@ class scale_rung {
       x_.restart();  // threads that there are already keep their processors
       check(varied(s, 1), {.amid = {.one_processor = true}});
       x_.restart();
+      check(varied(s, 2), {.amid = {.flushes = true}});
+      x_.restart();
     }
   }
 

@@ -45,10 +45,10 @@ struct cblas_call {
 };
 
 /// A candidate for each type whose function is f(cblas_call); wrong arguments have been turned away before. `witness`
-/// is a line without its type, empty for a right one.
+/// and what has to run `before` it are lines without their type, empty for a right one.
 template <class F>
-void add_cblas(collection& all, std::string const& name, std::string const& what, F f,
-               std::string const& witness = {}) {
+void add_cblas(collection& all, std::string const& name, std::string const& what, F f, std::string const& witness = {},
+               std::string const& before = {}) {
   auto const add = [&](auto type) {
     using T = decltype(type);
     std::string const suffix(to_string(dtype_of<T>));
@@ -66,6 +66,7 @@ void add_cblas(collection& all, std::string const& name, std::string const& what
                                  }),
         what);
     if (!witness.empty()) all.remarks.back().witness = suffix + ":" + witness;
+    if (!before.empty()) all.remarks.back().before = suffix + ":" + before;
   };
   add(float());
   add(double());

@@ -1,6 +1,10 @@
 // Right kernels on several threads, some with sums in another order each time.
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
 #include <thread>
 
 #include "tests/mutants/kernels.hpp"
@@ -77,11 +81,62 @@ void tiles_from_a_queue(operands<T> const& x) {
   });
 }
 
+/// Threads that are made when they are first wanted, and stay: each rounds, and treats subnormal numbers, for good as
+/// the caller did in whose call it was made. So do OpenMP's.
+class staying_team {
+ public:
+  /// work(t) for each of 0 <= t < threads. Callers take turns.
+  void run(int threads, std::function<void(int)> const& work) {
+    std::lock_guard const turn(turn_);
+    std::unique_lock held(lock_);
+    work_ = &work, wanted_ = left_ = threads;
+    for (; made_ < threads; ++made_) std::thread(&staying_team::serve, this, made_, round_).detach();
+    ++round_;
+    begin_.notify_all();
+    done_.wait(held, [this] { return left_ == 0; });
+  }
+
+ private:
+  void serve(int me, std::uint64_t round) {
+    std::unique_lock held(lock_);
+    for (;;) {
+      begin_.wait(held, [&] { return round_ != round; });
+      round = round_;
+      if (me >= wanted_) continue;
+      auto const& work = *work_;
+      held.unlock();
+      work(me);
+      held.lock();
+      if (--left_ == 0) done_.notify_one();
+    }
+  }
+
+  std::mutex turn_, lock_;
+  std::condition_variable begin_, done_;
+  std::function<void(int)> const* work_ = nullptr;
+  int wanted_ = 0, left_ = 0, made_ = 0;
+  std::uint64_t round_ = 0;
+};
+
+template <class T>
+void rows_on_threads_that_stay(operands<T> const& x) {
+  static auto& team = *new staying_team;  // for as long as its threads, that is, the process
+  auto const a = x.rows_of_a(), b = x.columns_of_b();
+  int const threads = threads_of(x.threads);
+  team.run(threads, [&](int t) {
+    for (index i = x.p.m * t / threads; i < x.p.m * (t + 1) / threads; ++i)
+      for (index j = 0; j < x.p.n; ++j) x.store(i, j, plain_dot(a.data() + i * x.p.k, b.data() + j * x.p.k, x.p.k));
+  });
+}
+
 }  // namespace
 
 collection contents() {
   collection all;
   all.right_for_both("rows_on_threads", "shares its rows among threads", [](auto const& x) { rows_on_threads(x); });
+  all.right_for_both("threads_that_stay",
+                     "shares its rows among threads that stay as the caller was in whose call they were made",
+                     [](auto const& x) { rows_on_threads_that_stay(x); });
   all.right_for_both("k_on_threads", "sums as many slices of k apart as it has threads",
                      [](auto const& x) { k_on_threads(x); });
   all.right_for_both(

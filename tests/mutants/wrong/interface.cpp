@@ -58,6 +58,14 @@ collection contents() {
         _mm_setcsr(usual);
       },
       "nn:3x4x5:seed=7");
+  add_cblas(
+      all, "wrong.cblas.first_floating_control", "leaves the floating-point control that its first caller had",
+      [](auto const& x) {
+        static unsigned const first = _mm_getcsr();
+        x.run();
+        _mm_setcsr(first);
+      },
+      "nn:3x4x5:seed=7", "nn:3x4x5");
 #endif
   add_cblas(
       all, "wrong.cblas.beta_0_at_k_0", "multiplies C by beta = 0 where k is 0, which leaves NaN",
