@@ -181,6 +181,33 @@ TEST_CASE("the floating-point environment is left as it was") {
   CHECK(reason_of(j, rung::memory).find(floating_control::name) != std::string::npos);
 }
 
+TEST_CASE("callers who flush subnormals get their control back, and leave no threads behind for others") {
+  if (floating_control::flush_to_zero == 0)
+    return tandem::tests::skip("this processor's control register is not known");
+  judge_options options;
+  options.level = level::quick;
+  options.only = {rung::interface, rung::memory, rung::precision};
+  options.diagnose = false;
+  auto const usual = planted<float>("usual", [control = floating_control::read()](element_access<float> const& x) {
+    multiply_anything(x);
+    floating_control::write(control);
+  });
+  auto const left = judge(usual, options);
+  CHECK_FALSE(left.passed());
+  CHECK(reason_of(left, rung::memory).find("left") != std::string::npos);
+
+  // As if threads had been made in the first call by one who flushes.
+  auto const stays = planted<float>("stays", [](element_access<float> const& x) {
+    static bool flushes = false;
+    auto const control = floating_control::read();
+    flushes = flushes || (control & floating_control::flush_to_zero) != 0;
+    if (flushes) floating_control::write(control | floating_control::flush_to_zero);
+    multiply_anything(x);
+    floating_control::write(control);
+  });
+  CHECK(judge(stays, options).passed());
+}
+
 TEST_CASE("what the limits leave is tried, and nothing else") {
   auto narrow = planted<float>("narrow", [](element_access<float> const& x) {
     bool const taken = x.p.m % 8 == 0 && x.p.n % 8 == 0 && x.p.k % 8 == 0 && x.p.m * x.p.n * x.p.k > 0 &&
