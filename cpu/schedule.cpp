@@ -507,11 +507,14 @@ tiling tiling_of_parts(cache_sizes const& caches, microkernel<T> const& kernel, 
 template <class T>
 pieces_of_part choose_pieces(operands<T> const& o, tiling const& t, grid const& g) {
   if (!is_shared_by_many(g) || g.terms > 1) return {};
-  constexpr std::int64_t few = 4, most_rows = 8, most_cols = 12, least = 64;  // pieces; rows or columns of one
-  if (!t.pack_b) return {static_cast<int>(std::clamp<std::int64_t>(o.m / g.rows / (few * t.rows), 1, few))};
-  std::int64_t const cols = ceil_div(o.n / g.cols, least);
-  if (!t.pack_a && cols >= few) return {static_cast<int>(std::min(cols, most_cols)), true};
-  return {static_cast<int>(std::clamp<std::int64_t>(o.m / g.rows / least, 1, most_rows))};
+  constexpr std::int64_t least = 64, tiles = 4;  // rows or columns of a piece that packs B; tiles of one that does not
+  auto const pieces = [](std::int64_t count, int most) {
+    return static_cast<int>(std::clamp<std::int64_t>(count, 1, most));
+  };
+  std::int64_t const rows = o.m / g.rows, cols = ceil_div(o.n / g.cols, least);
+  if (!t.pack_b) return {pieces(rows / (tiles * t.rows), 4)};
+  if (!t.pack_a && cols >= 4) return {pieces(cols, 12), true};
+  return {pieces(rows / least, 8)};
 }
 
 template tiling packed_tiling(cache_sizes const&, microkernel<float> const&, operands<float> const&);

@@ -35,9 +35,7 @@
 #include "harness/callers.hpp"
 #include "harness/constant.hpp"
 #include "harness/device_operands.hpp"
-#include "harness/fill.hpp"
 #include "harness/floating_control.hpp"
-#include "harness/random.hpp"
 
 namespace tandem::harness {
 namespace {
