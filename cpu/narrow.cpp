@@ -1,20 +1,23 @@
 // Where C has a few columns, most lanes of a vector along its rows are idle; where A is transposed its columns lie
-// together, and vectors go along them: C's transpose is computed, some columns of it at a time, and written turned. So
-// is a small C of any width where B is transposed, too, if turning C takes less time than copying B would.
+// together, and vectors go along them: C's transpose is computed, and written turned. So is a small C of any width
+// where B is transposed, too, if turning C takes less time than copying B would.
 //
-// An A that stays in L2 is passed over by register tiles, each with all of k. A larger one by the tiles of a skinny C,
-// in panels of k; or where terms are few, or such tiles would copy it, by panels of a few terms, each of whose rows is
-// a stream, which the hardware follows by itself. A term is rounded once in each product of its panel, once by each
-// later panel and at the end, at most k + 2 times.
+// An A that stays in L2 is passed over by register tiles, each with all of k, which are turned in registers; so few
+// sums that they would wait for themselves are turned behind deep tiles. A larger A is passed over by the tiles of a
+// skinny C, in panels of k; or where terms are few, or such tiles would copy it, by panels of a few terms, each of
+// whose rows is a stream, which the hardware follows by itself. A term is rounded once in each product of its panel,
+// once by each later panel and at the end, at most k + 2 times.
 #include "cpu/narrow.hpp"
 
 #include <algorithm>
 
 #include "cpu/caches.hpp"
+#include "cpu/costs.hpp"
 #include "cpu/dots.hpp"
 #include "cpu/panels.hpp"
 #include "cpu/schedule.hpp"
 #include "cpu/threads.hpp"
+#include "cpu/tiles.hpp"
 #include "cpu/workspace.hpp"
 
 namespace tandem::cpu {
@@ -37,29 +40,45 @@ bool is_in_panels(microkernel<T> const& kernel, operands<T> const& o) {
   return !t.pack_a && !t.pack_b;
 }
 
-/// S (n x cols) = B^T A^T, the columns of which are op(A)'s rows from i on. Where all of C is so few sums that each
-/// would wait for itself, deep tiles: whatever share of its rows this is, so that the order of terms is the same.
+/// Whether C's transpose is made by register tiles, each with all of k.
 template <class T>
-void sum_in_tiles(microkernel<T> const& kernel, operands<T> const& o, std::int64_t i, std::int64_t cols, T* sums,
-                  std::int64_t apart) {
-  bool const deeply = kernel.deep_tile(o.n, o.m) != nullptr;
-  row_tiles const widths(quotient(cols + kernel.lanes - 1, kernel.lanes), kernel.widest);
-  for (std::int64_t t = 0, j = 0; t < widths.count; j += widths.size(t++) * kernel.lanes) {
-    tile_work<T> w;
-    w.k = o.k;
-    w.a = o.b, w.a_row = o.b_col, w.a_col = o.b_row;
-    w.b = o.a + i + j, w.b_row = o.a_col;
-    w.cols = std::min(widths.size(t) * kernel.lanes, cols - j);
-    w.c = sums + j, w.ldc = apart;
-    int const width = kernel.width_of(w.cols);
-    row_tiles const heights(o.n, kernel.rows[static_cast<std::size_t>(width)]);
-    for (std::int64_t r = 0; r < heights.count; ++r) {
-      auto const tile =
-          deeply ? kernel.deep_tile(heights.size(r), w.cols) : kernel.tile(source::in_place, width, heights.size(r));
-      tile(w);
-      w.a += heights.size(r) * w.a_row, w.c += heights.size(r) * apart;
-    }
-  }
+bool is_in_tiles(microkernel<T> const& kernel, operands<T> const& o) {
+  return stays_in_l2(o) && o.k > kernel.most_terms;
+}
+
+/// Whether all of C is so few sums that each would wait for itself: deep tiles, whatever share of its rows a thread
+/// has, so that the order of terms is the same.
+template <class T>
+bool is_in_deep_tiles(microkernel<T> const& kernel, operands<T> const& o) {
+  return is_in_tiles(kernel, o) && kernel.deep_tile(o.n, o.m) != nullptr;
+}
+
+/// The work of S (n x cols) = B^T A^T, the columns of which are op(A)'s rows from i on.
+template <class T>
+tile_work<T> transposed_work(operands<T> const& o, std::int64_t i) {
+  tile_work<T> w;
+  w.k = o.k;
+  w.a = o.b, w.a_row = o.b_col, w.a_col = o.b_row;
+  w.b = o.a + i, w.b_row = o.a_col;
+  return w;
+}
+
+template <class T>
+void sum_in_deep_tile(microkernel<T> const& kernel, operands<T> const& o, std::int64_t i, std::int64_t cols, T* sums,
+                      std::int64_t apart) {
+  auto w = transposed_work(o, i);
+  w.cols = cols;
+  w.c = sums, w.ldc = apart;
+  kernel.deep_tile(o.n, cols)(w);
+}
+
+/// These rows of C in tiles that are turned in registers.
+template <class T>
+void multiply_in_turning_tiles(microkernel<T> const& kernel, operands<T> const& o, span_of rows) {
+  auto w = transposed_work(o, rows.first);
+  w.alpha = o.alpha, w.beta = o.beta;
+  w.c = o.c + rows.first * o.ldc, w.ldc = o.ldc;
+  multiply_turning_tiles(kernel, w, rows.size(), o.n);
 }
 
 /// Whether A comes from so far, in so many rows of its transpose, that C's transpose pays beside more columns, even by
@@ -77,9 +96,7 @@ template <class T>
 void sum_in_streams(microkernel<T> const& kernel, operands<T> const& o, std::int64_t i, std::int64_t cols, T* sums,
                     std::int64_t apart) {
   constexpr std::int64_t most = microkernel<T>::most_terms;
-  tile_work<T> w;
-  w.a_row = o.b_col, w.a_col = o.b_row;
-  w.b_row = o.a_col;
+  auto w = transposed_work(o, i);
   w.cols = cols;
   w.c = sums, w.ldc = apart;
   for (std::int64_t p = 0; p < o.k; p += most) {
@@ -98,30 +115,20 @@ std::int64_t sums_of_tile(microkernel<T> const& kernel, std::int64_t rows) {
 }
 
 /// Of a small product, whether to turn C takes less time, with the multiplication of vectors along A's rows, than the
-/// multiplication of vectors along C's, with the copying of a transposed B. In steps of two vectors.
+/// multiplication of vectors along C's, with the copying of a transposed B.
 template <class T>
 bool is_faster_turned(microkernel<T> const& kernel, operands<T> const& o) {
-  constexpr double of_element = sizeof(T) / 6.0;  // turned or copied
-  auto const vectors = [&](std::int64_t edge) { return quotient(edge + kernel.lanes - 1, kernel.lanes); };
-  // Blocks of columns pay in double alone.
-  bool const has_blocks = o.n * sums_of_tile(kernel, o.m) * static_cast<std::int64_t>(sizeof(T)) > most_sums_bytes;
-  if (has_blocks && sizeof(T) == sizeof(float)) return false;
-  constexpr double of_tile = 40;  // its beginning and end
-  auto const tiles = [&](std::int64_t rows, std::int64_t cols) {
-    auto const width = std::min<std::int64_t>(vectors(cols), kernel.widest);
-    auto const most = kernel.rows[static_cast<std::size_t>(width)];
-    return of_tile * static_cast<double>(quotient(rows + most - 1, most) * quotient(vectors(cols) + width - 1, width));
-  };
-  // A tile of one vector loads as often as it multiplies.
-  auto const work = [&](std::int64_t rows, std::int64_t cols) {
-    return (cols <= kernel.lanes ? 1.15 : 1.0) * static_cast<double>(vectors(cols) * rows * o.k);
-  };
-  double const turned = work(o.n, o.m) + (o.k > kernel.most_terms ? tiles(o.n, o.m) : of_tile);
-  auto const left = columns_left(kernel, o.m, o.n, o.k, 2);  // which are turned by themselves
-  double const of_left = left == 0 ? 0 : 300 + static_cast<double>(left * vectors(o.m) * o.k + 6 * o.m);
-  double const along = work(o.m, o.n - left) + tiles(o.m, o.n - left) + of_left;
-  double const copied = o.b_col == 1 ? 0 : of_element * static_cast<double>(o.k * o.n);
-  return turned + of_element * static_cast<double>(o.m * o.n) <= along + copied;
+  if (is_in_deep_tiles(kernel, o)) return true;
+  auto const cost = o.k > kernel.most_terms ? cost_of_turning<T> : cost_of_turned_sums<T>;
+  auto const left = columns_left(kernel, o.m, o.n, o.k, 2);
+  double along = cost_of_tiles(kernel, o.m, o.n - left, o.k, o.b_row * o.b_col, true, o.b_col != 1);
+  if (left > 0) {                   // for which A is read once more
+    constexpr double from_l2 = 32;  // bytes a cycle
+    auto const bytes_of_a = o.m * o.k * static_cast<std::int64_t>(sizeof(T));
+    along += cost_of_turned_sums(kernel, o.m, left, o.k);
+    if (bytes_of_a > host_caches().l1) along += static_cast<double>(bytes_of_a) / from_l2;
+  }
+  return cost(kernel, o.m, o.n, o.k) <= along;
 }
 
 /// These rows of C by way of `sums`, some columns at a time. (columns of C, apart)
@@ -132,8 +139,7 @@ void sum_at_once(microkernel<T> const& kernel, operands<T> const& o, span_of row
   row_tiles const columns(o.n, most_cols);
   std::int64_t const fits = most_sums_bytes / size / columns.size(0) / line * line;
   std::int64_t const wanted = (rows.size() + line - 1) / line * line, apart = std::min(fits, wanted);
-  bool const in_tiles = stays_in_l2(o) && o.k > kernel.most_terms;
-  auto const sum = in_tiles ? sum_in_tiles<T> : sum_in_streams<T>;
+  auto const sum = is_in_deep_tiles(kernel, o) ? sum_in_deep_tile<T> : sum_in_streams<T>;
   for (std::int64_t i = rows.first; i < rows.last; i += apart) {
     std::int64_t const height = std::min(apart, rows.last - i);
     auto part = o;
@@ -182,6 +188,7 @@ template <class T>
 void multiply_narrow_rows(microkernel<T> const& kernel, operands<T> const& o, span_of rows) {
   alignas(64) T sums[most_sums_bytes / sizeof(T)];
   if (is_in_panels(kernel, o)) return sum_in_panels(kernel, o, rows, sums, most_sums_bytes);
+  if (is_in_tiles(kernel, o) && !is_in_deep_tiles(kernel, o)) return multiply_in_turning_tiles(kernel, o, rows);
   sum_at_once(kernel, o, rows, sums);
 }
 

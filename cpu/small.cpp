@@ -7,10 +7,12 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <utility>
 
 #include "cpu/caches.hpp"
+#include "cpu/costs.hpp"
 #include "cpu/dots.hpp"
 #include "cpu/few_terms.hpp"
 #include "cpu/narrow.hpp"
@@ -228,9 +230,9 @@ prepared_gemm prepare_small(microkernel<T> const& kernel, problem const& given) 
   if (known == way::open) known = way_of_several(kernel, operands<T>(p));
   if (is_of_tile_work(known))
     return prepare_at_once<T, way::one_tile, way::tiles, way::packed_tiles, way::turned_tile,
-                           way::turned_tiles_of_columns, way::turned_tiles_of_rows, way::few_terms_near, way::column,
-                           way::dots_near, way::deep_tiles, way::wide_tile, way::wide_tiles>(kernel, known, w, p,
-                                                                                             is_column);
+                           way::turning_tiles_of_columns, way::turning_tiles_of_rows, way::turned_sums_of_columns,
+                           way::turned_sums_of_rows, way::few_terms_near, way::column, way::dots_near, way::deep_tiles,
+                           way::wide_tile, way::wide_tiles>(kernel, known, w, p, is_column);
   return prepare(prepared_several<T>{kernel, known, p}, is_column);
 }
 

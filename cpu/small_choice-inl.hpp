@@ -97,22 +97,23 @@ way way_of_several(microkernel<T> const& kernel, operands<T> const& o) {
   return suits_narrow(kernel, o) ? way::narrow : way::tiles_and_columns;
 }
 
-/// Of a transposed A and a C of at most half a vector's columns, whether C's transpose is there sooner, whose vectors
-/// are full. The fewer columns there are, and if B has to be turned for the other ways, the fewer terms are enough.
+/// Of a transposed A, few terms and a long narrow C, whether sums that are turned are there sooner than tiles that are.
 template <class T>
-bool suits_turned_tiles(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, bool trans_b) {
-  constexpr std::int64_t size = sizeof(T), some_terms = 9, many_terms = 64;  // of which sums are split
-  if (k > many_terms || n < 2 || 2 * n > kernel.lanes || m < kernel.lanes) return false;
-  std::int64_t const enough = trans_b ? (n <= 4 ? 2 : some_terms) : n <= 3 ? n + 2 : some_terms;
-  return k >= enough && turned_apart(kernel, m) * n * size <= most_turned_bytes;
+bool suits_turned_sums(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, bool trans_b) {
+  constexpr std::int64_t size = sizeof(T), few = 4;
+  if (k > kernel.most_terms || k < 2 || n < 2 || m < (n == 2 ? 1 : 2) * kernel.lanes) return false;
+  if (turned_apart(kernel, m) * n * size > most_turned_bytes) return false;
+  if (trans_b) return n <= few;
+  return n <= 3 && (k >= n + 2 || (n == 2 && size == sizeof(float)));
 }
 
 template <class T>
 [[gnu::noinline]] way look_closely(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k,
                                    bool trans_a, bool trans_b, std::int64_t lda, std::int64_t b_row) {
-  constexpr std::int64_t many_products = 2000, few_rows_turned = 32, terms_turned = 16;
+  constexpr std::int64_t many_products = 2000, terms_turned = 16;
   constexpr std::int64_t near = 4096, worth_turning = 800;  // elements that stay in L1; of A
   constexpr std::int64_t long_of_columns = 60;
+  std::int64_t const few_rows_turned = trans_a ? 8 : 32;
   if (trans_b && m <= few_rows_turned && n <= kernel.turned_edge && k <= kernel.turned_edge) return way::turned_tile;
   bool const a_along_k = has_rows_of_a(trans_a, m, lda);
   if (n == 1 && b_row == 1 && a_along_k && k > few_of_a_row && !ends_soon_in_tile(m, k)) return way::column;
@@ -143,19 +144,44 @@ template <class T>
   return is_alone && columns_left(kernel, m, n, k) == 0 ? tiles : way::open;
 }
 
+/// This way, or one that costs less: which operand is turned, or C, if any.
+template <class T>
+way or_cheaper(microkernel<T> const& kernel, way known, problem const& p, std::int64_t b_row, bool packs) {
+  constexpr double of_one_tile = 35;  // which is there sooner than several
+  constexpr std::int64_t few_sums = 3, many_terms = 80;
+  std::int64_t const m = p.m, n = p.n, k = p.k;
+  bool const turns_b = known == way::packed_tiles || known == way::dots_near || (packs && known == way::dots);
+  bool const turns_c = known == way::narrow || known == way::tiles || known == way::one_tile;
+  bool const a_along_k = has_rows_of_a(p.trans_a, m, p.lda);
+  if (!turns_b && (a_along_k || !turns_c)) return known;
+  auto const tiles = packs ? way::packed_tiles : known == way::one_tile ? known : way::tiles;
+  double of_tiles = cost_of_tiles(kernel, m, n, k, b_row, !a_along_k, packs);
+  if (known == way::one_tile) of_tiles -= of_one_tile;
+  if (packs && k > most_packed_terms) of_tiles = std::numeric_limits<double>::infinity();
+  if (a_along_k) return of_tiles < cost_of_dots(kernel, m, n, k, false) ? tiles : way::dots_near;
+  if (n <= few_sums && k >= many_terms) return known;  // whose sums would wait for themselves
+  double const of_turning = cost_of_turning(kernel, m, n, k);
+  if (known == way::dots && cost_of_dots(kernel, m, n, k, true) <= std::min(of_tiles, of_turning)) return known;
+  if (of_tiles < of_turning) return tiles;
+  return packs ? way::turning_tiles_of_columns : way::turning_tiles_of_rows;
+}
+
 /// Open: it depends on the threads. `packs`: B is transposed, and its rows do not lie together.
 template <class T>
 [[gnu::noinline]] way way_of(microkernel<T> const& kernel, problem const& p, bool packs) {
   std::int64_t const b_row = packs || !p.trans_b ? p.ldb : 1;
-  if (p.trans_a && suits_turned_tiles(kernel, p.m, p.n, p.k, packs))
-    return packs ? way::turned_tiles_of_columns : way::turned_tiles_of_rows;
+  if (p.trans_a && suits_turned_sums(kernel, p.m, p.n, p.k, packs))
+    return packs ? way::turned_sums_of_columns : way::turned_sums_of_rows;
   bool const is_short = p.k < long_sum && (p.n > 1 || ends_soon_in_tile(p.m, p.k));
-  if (!packs && is_short && is_one_tile(kernel, p.m, p.n, p.k)) return way::one_tile;
+  if (!packs && is_short && is_one_tile(kernel, p.m, p.n, p.k))
+    return or_cheaper(kernel, way::one_tile, p, b_row, packs);
   auto const known = look_closely(kernel, p.m, p.n, p.k, p.trans_a, packs, p.lda, b_row);
-  if (known != way::open || is_worth_threads(kernel, p.m, p.n, p.k)) return known;
+  if (is_worth_threads(kernel, p.m, p.n, p.k)) return known;
+  if (known != way::open) return or_cheaper(kernel, known, p, b_row, packs);
   auto const several = way_of_several(kernel, operands<T>(p));
-  if (several != way::tiles_and_columns || columns_left(kernel, p) > 0) return several;
-  return packs ? way::packed_tiles : way::tiles;
+  if (several != way::tiles_and_columns) return or_cheaper(kernel, several, p, b_row, packs);
+  if (columns_left(kernel, p) > 0) return several;
+  return or_cheaper(kernel, packs ? way::packed_tiles : way::tiles, p, b_row, packs);
 }
 
 }  // namespace

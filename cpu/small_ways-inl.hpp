@@ -8,19 +8,21 @@ constexpr std::int64_t most_packed_terms = 512;       // of a B that is copied o
 constexpr std::int64_t most_turned_bytes = 16 << 10;  // of C's transpose, there
 
 /// The ways through a small product. On a tile's work: one tile, or several (with B packed, if it is transposed); a
-/// tile of so few columns and terms that a transposed B is turned in registers; tiles of C's transpose, beside a
-/// transposed A and B's columns or its rows; a few terms beside a B that stays in L1 as it lies; a column of dot
-/// products, or dot products of operands along k; a few rows of long sums; a few whole rows in registers, or parts of
-/// them. On a problem, by several threads if it is worth them: passes over C, dot products, C's transpose, and tiles
-/// beside columns that are left over.
+/// tile of so few columns and terms that a transposed B is turned in registers; beside a transposed A, and B's columns
+/// or its rows, tiles that are turned in registers, or sums of few terms that are turned; a few terms beside a B that
+/// stays in L1 as it lies; a column of dot products, or dot products of operands along k; a few rows of long sums; a
+/// few whole rows in registers, or parts of them. On a problem, by several threads if it is worth them: passes over C,
+/// dot products, C's transpose, and tiles beside columns that are left over.
 enum class way {
   open,
   one_tile,
   tiles,
   packed_tiles,
   turned_tile,
-  turned_tiles_of_columns,
-  turned_tiles_of_rows,
+  turning_tiles_of_columns,
+  turning_tiles_of_rows,
+  turned_sums_of_columns,
+  turned_sums_of_rows,
   few_terms_near,
   column,
   dots_near,
@@ -108,7 +110,7 @@ template <class T, std::int64_t most_packed>
                                              std::int64_t n) {
   alignas(64) T packed_b[most_packed];  // (k, columns of a tile)
   std::int64_t const fits = quotient(most_packed, w.k * kernel.lanes);
-  column_tiles<T> const columns(kernel, n, std::min(fits, kernel.nr / kernel.lanes));
+  column_tiles<T> const columns(kernel, m, n, std::min(fits, kernel.nr / kernel.lanes));
   auto const* const b = w.b;
   auto const apart = w.b_row;
   w.b = packed_b;
@@ -174,7 +176,7 @@ template <class T>
     w.cols = n;
     return halves(w);
   }
-  column_tiles<T> const columns(kernel, n, kernel.most_deep / m);
+  column_tiles<T> const columns(kernel, m, n, kernel.most_deep / m);
   for (std::int64_t i = 0, j = 0; j < n; j += w.cols, w.b += w.cols, w.c += w.cols, ++i) {
     w.cols = columns.size(i, j);
     kernel.deep_tile(m, w.cols)(w);
@@ -187,23 +189,36 @@ std::int64_t turned_apart(microkernel<T> const& kernel, std::int64_t m) {
   return quotient(m + kernel.lanes - 1, kernel.lanes) * kernel.lanes;
 }
 
-/// C's transpose in tiles, beside a transposed A, whose columns are then the rows of what is multiplied along them.
+/// The work of C's transpose, beside a transposed A, whose columns are then the rows of what is multiplied along them;
+/// without C.
 template <class T>
-[[gnu::noinline]] void multiply_turned_tiles(microkernel<T> const& kernel, tile_work<T> const& w, std::int64_t m,
-                                             std::int64_t n, bool trans_b) {
-  alignas(64) T sums[most_turned_bytes / sizeof(T)];  // (n, apart)
-  std::int64_t const apart = turned_apart(kernel, m);
+tile_work<T> turned_work(tile_work<T> const& w, bool trans_b) {
   tile_work<T> t;
   t.k = w.k;
   t.a = w.b, t.a_row = trans_b ? w.b_row : 1, t.a_col = trans_b ? 1 : w.b_row;
   t.b = w.a, t.b_row = w.a_col;
-  t.c = sums, t.ldc = apart;
-  if (w.k <= kernel.most_terms) {
-    t.cols = m;
-    kernel.update_along[static_cast<std::size_t>(w.k - 1)](t, n, false);
-  } else {
-    multiply_tiles_in_place(kernel, t, n, m);
-  }
+  return t;
+}
+
+/// In tiles that are turned in registers.
+template <class T>
+[[gnu::noinline]] void multiply_turning(microkernel<T> const& kernel, tile_work<T> const& w, std::int64_t m,
+                                        std::int64_t n, bool trans_b) {
+  auto t = turned_work(w, trans_b);
+  t.alpha = w.alpha, t.beta = w.beta;
+  t.c = w.c, t.ldc = w.ldc;
+  multiply_turning_tiles(kernel, t, m, n);
+}
+
+/// In passes of a few terms over sums that are turned at the end.
+template <class T>
+[[gnu::noinline]] void multiply_turned_sums(microkernel<T> const& kernel, tile_work<T> const& w, std::int64_t m,
+                                            std::int64_t n, bool trans_b) {
+  alignas(64) T sums[most_turned_bytes / sizeof(T)];  // (n, apart)
+  std::int64_t const apart = turned_apart(kernel, m);
+  auto t = turned_work(w, trans_b);
+  t.c = sums, t.ldc = apart, t.cols = m;
+  kernel.update_along[static_cast<std::size_t>(w.k - 1)](t, n, false);
   kernel.write_turned(m, n, w.alpha, sums, apart, w.beta, w.c, w.ldc);
 }
 
@@ -248,8 +263,10 @@ template <class T>
   if (known == way::tiles) return multiply_tiles_in_place(kernel, w, m, n);
   if (known == way::packed_tiles) return multiply_tiles_packed(kernel, w, m, n);
   if (known == way::turned_tile) return kernel.turned_tile(w, m);
-  if (known == way::turned_tiles_of_columns) return multiply_turned_tiles(kernel, w, m, n, true);
-  if (known == way::turned_tiles_of_rows) return multiply_turned_tiles(kernel, w, m, n, false);
+  if (known == way::turning_tiles_of_columns) return multiply_turning(kernel, w, m, n, true);
+  if (known == way::turning_tiles_of_rows) return multiply_turning(kernel, w, m, n, false);
+  if (known == way::turned_sums_of_columns) return multiply_turned_sums(kernel, w, m, n, true);
+  if (known == way::turned_sums_of_rows) return multiply_turned_sums(kernel, w, m, n, false);
   if (known == way::few_terms_near) return multiply_few_terms_near(kernel, w, m);
   if (known == way::column) return multiply_column(kernel, w, m);
   if (known == way::dots_near) return multiply_dots_in_place(kernel, w, m);

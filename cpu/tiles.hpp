@@ -62,17 +62,19 @@ void multiply_column_of_tiles(microkernel<T> const& kernel, source from, tile_wo
   w.a = a, w.c = c;
 }
 
-/// The columns of C in tiles whose widths differ by one vector at most, but for one of half a vector at the end.
+/// The columns of C in tiles whose widths differ by one vector at most, but for one of half a vector at the end, beside
+/// as many `rows` as keep it from waiting for its sums.
 template <class T>
 struct column_tiles {
-  column_tiles(microkernel<T> const& kernel, std::int64_t columns, std::int64_t widest)
+  column_tiles(microkernel<T> const& kernel, std::int64_t rows, std::int64_t columns, std::int64_t widest)
       : lanes(kernel.lanes),
         n(columns),
-        in_half(kernel.ends_in_half(n) ? n & (kernel.lanes - 1) : 0),
+        in_half(rows >= many_rows && kernel.ends_in_half(n) ? n & (kernel.lanes - 1) : 0),
         widths(quotient(n - in_half + lanes - 1, lanes), widest) {}
   std::int64_t size(std::int64_t i, std::int64_t first) const {
     return i < widths.count ? std::min(widths.size(i) * lanes, n - first) : in_half;
   }
+  static constexpr std::int64_t many_rows = 6;
   std::int64_t lanes, n, in_half;
   row_tiles widths;
 };
@@ -80,10 +82,43 @@ struct column_tiles {
 /// All tiles of m x n elements, on operands whose rows lie together, from w's on.
 template <class T>
 void multiply_tiles_in_place(microkernel<T> const& kernel, tile_work<T>& w, std::int64_t m, std::int64_t n) {
-  column_tiles<T> const columns(kernel, n, kernel.widest);
+  column_tiles<T> const columns(kernel, m, n, kernel.widest);
   for (std::int64_t i = 0, j = 0; j < n; j += w.cols, w.b += w.cols, w.c += w.cols, ++i) {
     w.cols = columns.size(i, j);
     multiply_column_of_tiles(kernel, source::in_place, w, m);
+  }
+}
+
+/// The width of tiles for so many columns of C: the widest that have a few of them, since they read long pieces of A's
+/// columns, or, where what they read does not stay in L1 for the next ones, those that pass over A least often.
+template <class T>
+int widest_turning(microkernel<T> const& kernel, std::int64_t n, std::int64_t k) {
+  constexpr int few = 4, least = 2;
+  int width = 4;
+  bool const stays = width * kernel.lanes * k * static_cast<std::int64_t>(sizeof(T)) <= host_caches().l1 / 2;
+  auto const most = [&](int of) { return std::int64_t{kernel.most_turning[static_cast<std::size_t>(of)]}; };
+  std::int64_t const wanted = std::min(n, stays ? few : most(least));
+  while (width > least && most(width) < wanted) --width;
+  return width;
+}
+
+/// C (m x n) beside a transposed A, in tiles along its columns that are turned in registers. Of w, a is op(B), b is A,
+/// and c is C, not its transpose; w is not kept.
+template <class T>
+void multiply_turning_tiles(microkernel<T> const& kernel, tile_work<T>& w, std::int64_t m, std::int64_t n) {
+  auto const* const of_b = w.a;
+  auto* c = w.c;
+  column_tiles<T> const columns(kernel, n, m, widest_turning(kernel, n, w.k));
+  for (std::int64_t i = 0, j = 0; j < m; j += w.cols, w.b += w.cols, c += w.cols * w.ldc, ++i) {
+    w.cols = columns.size(i, j);
+    auto const width = static_cast<std::size_t>(kernel.width_of(w.cols));
+    row_tiles const heights(n, kernel.most_turning[width]);
+    w.a = of_b, w.c = c;
+    for (std::int64_t r = 0; r < heights.count; ++r) {
+      auto const height = heights.size(r);
+      kernel.turning_tiles[width][static_cast<std::size_t>(height - 1)](w);
+      w.a += height * w.a_row, w.c += height;
+    }
   }
 }
 

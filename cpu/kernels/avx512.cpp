@@ -18,6 +18,7 @@
 #include "cpu/kernels/pack-inl.hpp"
 #include "cpu/kernels/update-inl.hpp"
 #include "cpu/kernels/tiles-inl.hpp"
+#include "cpu/kernels/turning-inl.hpp"
 #include "cpu/kernels/dots-inl.hpp"
 #include "cpu/kernels/microkernel-inl.hpp"
 #include "cpu/kernels/axpy-inl.hpp"

@@ -77,6 +77,16 @@ constexpr void fill_wide(microkernel<T>& k) {
   }
 }
 
+// Tiles of one width, of as many columns as fit the registers beside a row of op(A) and an element.
+template <class T, class D, int registers, int V, int R = 1>
+constexpr void fill_turning(microkernel<T>& k, int width) {
+  if constexpr (R <= microkernel<T>::most_rows && R * V + V + 1 <= registers) {
+    k.turning_tiles[width][R - 1] = turning_tile<T, D, R, V>;
+    k.most_turning[width] = R;
+    fill_turning<T, D, registers, V, R + 1>(k, width);
+  }
+}
+
 template <class T, int R>
 constexpr void fill_pack_a(microkernel<T>& k) {
   if constexpr (R > 0) {
@@ -120,6 +130,11 @@ constexpr microkernel<T> make_microkernel() {
   fill_wide<T, wide_sums>(k);
   fill_pack_a<T, mr>(k);
   k.turned_edge = transpose_edge<T>, k.turned_tile = turned_tile<T>;
+  if constexpr (N * sizeof(T) == 64) fill_turning<T, hn::CappedTag<T, N / 2>, registers, 1>(k, 0);
+  fill_turning<T, full, registers, 1>(k, 1);
+  fill_turning<T, full, registers, 2>(k, 2);
+  fill_turning<T, full, registers, 3>(k, 3);
+  fill_turning<T, full, registers, 4>(k, 4);
   k.combine = combine<T>;
   fill_updates(k);
   k.pack_few = pack<T, microkernel<T>::few_panel>;

@@ -114,6 +114,10 @@ struct microkernel {
   /// b[j * b_row + p].
   int turned_edge = 0;
   void (*turned_tile)(tile_work<T> const& w, std::int64_t rows) = nullptr;
+  /// By width and C's columns - 1: tiles of C's transpose, which are turned in registers. Of their work a is B, b is A,
+  /// and cols are C's rows.
+  std::array<std::array<tile_function<T>, most_rows>, widths> turning_tiles = {};
+  std::array<int, widths> most_turning = {};                       ///< columns, by width; 0: there is none
   std::array<pack_contiguous_function<T>, most_rows> pack_a = {};  ///< by rows - 1
   std::array<pack_function<T>, widths> pack_b = {};
   /// c[i] = fma(alpha, sums[i], beta * c[i]), as a tile would have written it.

@@ -290,6 +290,27 @@ HWY_INLINE void write_rows(std::int64_t rows, first_lanes<D> const& there, T alp
     if (e < rows) there.store(v[e], c + e * ldc);
 }
 
+// Whole vectors of two, three or four columns of C that lie together.
+template <int cols, class D, class T>
+HWY_INLINE void write_interleaved(D d, T alpha, hn::Vec<D> (&v)[4], T beta, T* HWY_RESTRICT c) {
+  auto const va = hn::Set(d, alpha), vb = hn::Set(d, beta);
+  if (beta != 0) {
+    hn::Vec<D> old[4];
+    load_interleaved<cols>(d, c, old);
+    HWY_UNROLL(4)
+    for (int j = 0; j < cols; ++j) v[j] = hn::MulAdd(va, v[j], hn::Mul(vb, old[j]));
+  } else {
+    HWY_UNROLL(4)
+    for (int j = 0; j < cols; ++j) v[j] = hn::Mul(va, v[j]);
+  }
+  if constexpr (cols == 2)
+    hn::StoreInterleaved2(v[0], v[1], d, c);
+  else if constexpr (cols == 3)
+    hn::StoreInterleaved3(v[0], v[1], v[2], d, c);
+  else
+    hn::StoreInterleaved4(v[0], v[1], v[2], v[3], d, c);
+}
+
 // The same for a C of two, three or four columns that lie together, as far as whole vectors of S go; returns how many
 // rows those are.
 template <int cols, class T>
@@ -297,26 +318,12 @@ HWY_INLINE std::int64_t write_together(std::int64_t rows, T alpha, T const* HWY_
                                        T beta, T* HWY_RESTRICT c) {
   hn::ScalableTag<T> const d;
   constexpr int N = lanes<T>;
-  auto const va = hn::Set(d, alpha), vb = hn::Set(d, beta);
   std::int64_t i = 0;
   for (; i + N <= rows; i += N, c += cols * N) {
-    hn::Vec<decltype(d)> v[4], old[4];
+    hn::Vec<decltype(d)> v[4];
     HWY_UNROLL(4)
     for (int j = 0; j < cols; ++j) v[j] = hn::LoadU(d, sums + j * apart + i);
-    if (beta != 0) {
-      load_interleaved<cols>(d, c, old);
-      HWY_UNROLL(4)
-      for (int j = 0; j < cols; ++j) v[j] = hn::MulAdd(va, v[j], hn::Mul(vb, old[j]));
-    } else {
-      HWY_UNROLL(4)
-      for (int j = 0; j < cols; ++j) v[j] = hn::Mul(va, v[j]);
-    }
-    if constexpr (cols == 2)
-      hn::StoreInterleaved2(v[0], v[1], d, c);
-    else if constexpr (cols == 3)
-      hn::StoreInterleaved3(v[0], v[1], v[2], d, c);
-    else
-      hn::StoreInterleaved4(v[0], v[1], v[2], v[3], d, c);
+    write_interleaved<cols>(d, alpha, v, beta, c);
   }
   return i;
 }

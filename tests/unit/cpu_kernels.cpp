@@ -375,6 +375,7 @@ TEST_CASE("a last vector that is half empty is a tile of its own where that pays
       for (std::int64_t const n : {2 * half + 1, 3 * half, 5 * half - 1, 9 * half, 15 * half})
         for (std::int64_t const k : {1, 9, 40})
           for (bool const trans_b : {false, true}) {
+            if (trans_b && k == 40) continue;  // one of both may take dot products
             INFO(m, "x", n, "x", k, " ", trans_b);
             auto const a = normal_numbers<T>(m * k), b = normal_numbers<T>(k * n), before = normal_numbers<T>(m * n);
             auto const multiply = [&](tandem::cpu::microkernel<T> const& by) {

@@ -170,6 +170,48 @@ TEST_CASE("few dot products at once: all that fit the registers with four groups
   });
 }
 
+TEST_CASE("tiles that are turned in registers, of every width and number of columns, read B by rows or by columns") {
+  for_each_microkernel([]<class T>(microkernel<T> const& kernel) {
+    constexpr std::int64_t most_k = 11;
+    std::int64_t const most_rows = 4 * kernel.lanes;
+    operand<T> a(most_k * (most_rows + 1)), b((most_k + 3) * (kernel.most_rows + 3));
+    checked_c<T> c(most_rows * (kernel.most_rows + 2));
+    CHECK(kernel.most_turning[1] >= 4);
+    CHECK((kernel.most_turning[0] > 0) == (kernel.lanes * sizeof(T) == 64));
+    for (int width = 0; width < kernel.widths; ++width)
+      for (std::int64_t cols = 1; cols <= kernel.most_turning[static_cast<std::size_t>(width)]; ++cols) {
+        auto const tile = kernel.turning_tiles[static_cast<std::size_t>(width)][static_cast<std::size_t>(cols - 1)];
+        bool const is_there = tile != nullptr;
+        REQUIRE(is_there);
+        std::int64_t const most = kernel.elements(width), least = width == 0 ? 1 : most - kernel.lanes + 1;
+        for (std::int64_t rows = least; rows <= most; ++rows)
+          for (std::int64_t const k : {1, 2, 11})
+            for (bool const trans_b : {false, true}) {
+              INFO(rows, " x ", cols, " x ", k, " width ", width, trans_b);
+              a.lay(k, rows, rows + 1);
+              if (trans_b)
+                b.lay(cols, k, k + 3);
+              else
+                b.lay(k, cols, cols + 3);
+              auto const sums = sums_of(
+                  rows, cols, k, [&](auto i, auto p) { return a.at(p, i); },
+                  [&](auto p, auto j) { return trans_b ? b.at(j, p) : b.at(p, j); });
+              for (auto const& s : all_scalars)
+                for (std::int64_t const gap : {0, 2})
+                  CHECK(c.errors({rows, cols, cols + gap, 1}, sums, s, [&](T* to) {
+                    tandem::cpu::tile_work<T> w;
+                    w.k = k;
+                    w.a = b.data(), w.a_row = trans_b ? b.ld() : 1, w.a_col = trans_b ? 1 : b.ld();
+                    w.b = a.data(), w.b_row = a.ld();
+                    w.alpha = static_cast<T>(s.alpha), w.beta = static_cast<T>(s.beta);
+                    w.c = to, w.ldc = cols + gap, w.cols = rows;
+                    tile(w);
+                  }) == 0);
+            }
+      }
+  });
+}
+
 TEST_CASE("deep tiles of halves of vectors are right at every width, with the bits of tiles of whole vectors") {
   for_each_microkernel([]<class T>(microkernel<T> const& kernel) {
     constexpr std::int64_t most_k = 67, most_rows = 2;

@@ -1,0 +1,76 @@
+// Outer products whose vectors lie along C's columns: where A is transposed its columns lie together, and where C has
+// few columns, or B would have to be turned for tiles along C's rows, it is the tile that is turned, in its registers.
+// Included once by each instruction set's file, inside its target; so no include guard and no inline std:: code.
+// Needs tiles-inl.hpp and update-inl.hpp before it.
+HWY_BEFORE_NAMESPACE();
+namespace tandem::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// A vector, or a half of it, that is as long as the edge of a square.
+template <class T, class D>
+HWY_INLINE hn::Vec<edge_vector<T>> edge_of(hn::Vec<D> v, int half) {
+  if constexpr (hn::MaxLanes(D()) == transpose_edge<T>) {
+    return v;
+  } else {
+    return half == 0 ? hn::LowerHalf(v) : hn::UpperHalf(edge_vector<T>(), v);
+  }
+}
+
+// Sums of R columns of C, as many of whose rows as w.cols, become elements of C, square by square.
+template <class T, class D, int R, int V>
+HWY_INLINE void write_turning(tile_work<T> const& w, hn::Vec<D> const (&acc)[R][V]) {
+  using square = edge_vector<T>;
+  constexpr int N = static_cast<int>(hn::MaxLanes(D())), E = transpose_edge<T>;
+  static_assert(N % E == 0 && N <= 2 * E);
+  T const alpha = w.alpha, beta = w.beta;
+  std::int64_t const ldc = w.ldc;
+  T* HWY_RESTRICT c = w.c;
+  std::int64_t rows = w.cols;
+  HWY_UNROLL(4)
+  for (int v = 0; v < V; ++v) {
+    if constexpr (R >= 2 && R <= 4 && N == lanes<T>) {
+      if (ldc == R && rows >= N) {
+        hn::Vec<D> columns[4];
+        HWY_UNROLL(4)
+        for (int r = 0; r < R; ++r) columns[r] = acc[r][v];
+        write_interleaved<R>(D(), alpha, columns, beta, c);
+        rows -= N, c += R * N;
+        continue;
+      }
+    }
+    HWY_UNROLL(2)
+    for (int half = 0; half < N / E; ++half, rows -= E, c += E * ldc) {
+      if (rows <= 0) return;
+      HWY_UNROLL(4)
+      for (int r = 0; r < R; r += E) {
+        hn::Vec<square> turned[E];
+        HWY_UNROLL(8)
+        for (int e = 0; e < E; ++e) turned[e] = r + e < R ? edge_of<T, D>(acc[r + e][v], half) : hn::Zero(square());
+        transpose<square, E>(turned);
+        first_lanes<square> const there(R - r < E ? R - r : E);
+        write_rows<square, E>(rows, there, alpha, turned, beta, c + r, ldc);
+      }
+    }
+  }
+}
+
+// Of C's transpose a tile of R rows and V vectors of D; element (p, j) of op(B) is w.a[j * w.a_row + p * w.a_col],
+// op(A) is w.b, and w.cols are C's rows.
+template <class T, class D, int R, int V>
+HWY_NOINLINE void turning_tile(tile_work<T> const& w) {
+  D const d;
+  constexpr int N = static_cast<int>(hn::MaxLanes(D()));
+  rows_of<T, R> const a(w.a, w.a_row, w.a_col);
+  first_lanes<D> const last(static_cast<std::size_t>(w.cols - (V - 1) * N));
+  hn::Vec<D> acc[R][V];  // (columns of C, vectors)
+  HWY_UNROLL(16)
+  for (int r = 0; r < R; ++r) {
+    HWY_UNROLL(4)
+    for (int v = 0; v < V; ++v) acc[r][v] = hn::Zero(d);
+  }
+  add_products_in_place<T, D, R, V, asked::nothing>(w, a, last, acc);
+  write_turning<T, D, R, V>(w, acc);
+}
+
+}  // namespace tandem::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
