@@ -1,6 +1,6 @@
 // What the ways of a product cost beside a transposed operand, where either operand may have to be turned, or C:
-// estimates in cycles of a Zen 4, fitted to 12000 random products whose operands stay near. Only how they compare
-// matters.
+// estimates in cycles, fitted to 12000 random products whose operands stay near on a Zen 4 and 9000 on an Intel server.
+// Only how they compare matters.
 #pragma once
 
 #include <algorithm>
@@ -50,16 +50,20 @@ double vectors_of(microkernel<T> const& kernel, std::int64_t edge) {
 template <class T>
 double cost_of_tiles(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t b_row,
                      bool trans_a, bool packs) {
-  constexpr double begin = 122, of_tile = 3, of_step = 1.04, of_row = 0.5, of_column = 4;  // of a vector, of C and of B
+  constexpr double begin = 122, of_tile = 3.75, of_step = 1.04, of_row = 0.5;  // of a vector of C
+  constexpr double of_part = 6;                                                // of one, without mask registers
   constexpr double of_far_step = 1.1 * of_step;
   constexpr std::int64_t many_terms = 32, size = sizeof(T);
   auto const count = count_tiles(kernel, m, n, kernel.widest, [&](int width) {
     return is_one_row_of_tiles(kernel, m, width, b_row) ? m : enough_rows(kernel, width);
   });
   bool const is_far = trans_a && m * k * size > host_caches().l1 && n < 2 * kernel.lanes && k >= many_terms;
+  double const of_column = kernel.half_costs_half ? 4.8 : 3.5;  // of a vector of B
   double const packing = packs ? of_column * static_cast<double>(n) * vectors_of(kernel, k) : 0;
+  bool const ends_in_part = kernel.lanes * size < 64 && n % kernel.lanes != 0;
+  double const writing = of_row * vectors_of(kernel, n) + (ends_in_part ? of_part : 0);
   return begin + of_tile * count.tiles + (is_far ? of_far_step : of_step) * count.step * static_cast<double>(k) +
-         of_row * static_cast<double>(m) * vectors_of(kernel, n) + packing;
+         writing * static_cast<double>(m) + packing;
 }
 
 /// Tiles along C's columns, each of which is turned in registers, square by square.
@@ -85,13 +89,13 @@ double cost_of_turned_sums(microkernel<T> const& kernel, std::int64_t m, std::in
 /// Dot products; `turns`: of a transposed A, which is turned first.
 template <class T>
 double cost_of_dots(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, bool turns) {
-  constexpr double begin = 136, of_step = 1.035, of_sum = 1.3, of_tile = 7;
+  constexpr double begin = 136, of_sum = 1.3, of_tile = 7;
   constexpr double begin_turned = 200, of_step_turned = 1.1, of_sum_turned = 0.3, of_tile_turned = 25,
                    of_element = 0.56;
   auto const sums = static_cast<double>(m * n);
   row_tiles const rows(std::max(m, n), kernel.dot_rows), columns(std::min(m, n), kernel.dot_cols);
   auto const tiles = static_cast<double>(rows.count * columns.count);
-  double const of_vector = kernel.half_costs_half ? 1 : 0.5;
+  double const of_vector = kernel.half_costs_half ? 1 : 0.5, of_step = kernel.half_costs_half ? 1.14 : 1.42;
   double const step = std::max(latency * tiles, sums * of_vector) * vectors_of(kernel, k);
   return turns ? begin_turned + of_step_turned * step + of_sum_turned * sums + of_tile_turned * tiles +
                      of_element * static_cast<double>(m * k)

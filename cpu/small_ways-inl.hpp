@@ -176,7 +176,7 @@ template <class T>
     w.cols = n;
     return halves(w);
   }
-  column_tiles<T> const columns(kernel, m, n, kernel.most_deep / m);
+  column_tiles<T> const columns(kernel, column_tiles<T>::many_rows, n, kernel.most_deep / m);  // none of them waits
   for (std::int64_t i = 0, j = 0; j < n; j += w.cols, w.b += w.cols, w.c += w.cols, ++i) {
     w.cols = columns.size(i, j);
     kernel.deep_tile(m, w.cols)(w);

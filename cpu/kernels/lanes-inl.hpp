@@ -93,6 +93,29 @@ struct first_lanes {
   hn::Mask<D> mask;
 };
 
+// The same for a number of lanes that is known beforehand. Without mask registers they are stored in pieces: masked
+// stores of AVX2 take a Zen some twenty cycles each.
+template <class D, int count, class T = hn::TFromD<D>>
+struct fixed_lanes {
+  static constexpr int N = static_cast<int>(hn::MaxLanes(D()));
+  static_assert(0 < count && count <= N);
+  HWY_INLINE hn::Vec<D> load(T const* HWY_RESTRICT from) const {
+    if constexpr (count == N) return hn::LoadU(D(), from);
+    return first_lanes<D>(count).load(from);
+  }
+  HWY_INLINE void store(hn::Vec<D> v, T* HWY_RESTRICT to) const {
+    if constexpr (count == N) {
+      hn::StoreU(v, D(), to);
+    } else if constexpr (has_mask_registers) {
+      first_lanes<D>(count).store(v, to);
+    } else {
+      using half = hn::Half<D>;
+      fixed_lanes<half, (count < N / 2 ? count : N / 2)>().store(hn::LowerHalf(half(), v), to);
+      if constexpr (count > N / 2) fixed_lanes<half, count - N / 2>().store(hn::UpperHalf(half(), v), to + N / 2);
+    }
+  }
+};
+
 template <class D, class T = hn::TFromD<D>>
 HWY_INLINE hn::Vec<D> load_lanes(D, T const* HWY_RESTRICT from, std::size_t count) {
   return first_lanes<D>(count).load(from);

@@ -47,8 +47,11 @@ HWY_INLINE void write_turning(tile_work<T> const& w, hn::Vec<D> const (&acc)[R][
         HWY_UNROLL(8)
         for (int e = 0; e < E; ++e) turned[e] = r + e < R ? edge_of<T, D>(acc[r + e][v], half) : hn::Zero(square());
         transpose<square, E>(turned);
-        first_lanes<square> const there(R - r < E ? R - r : E);
-        write_rows<square, E>(rows, there, alpha, turned, beta, c + r, ldc);
+        constexpr int rest = R % E == 0 ? E : R % E;
+        if (r + E <= R)
+          write_rows<square, E>(rows, fixed_lanes<square, E>(), alpha, turned, beta, c + r, ldc);
+        else
+          write_rows<square, E>(rows, fixed_lanes<square, rest>(), alpha, turned, beta, c + r, ldc);
       }
     }
   }

@@ -275,8 +275,8 @@ HWY_NOINLINE void update_down(tile_work<T> const& w, std::int64_t rows, bool) {
 }
 
 // Rows of C from some columns of S, its vectors v.
-template <class D, int E, class T = hn::TFromD<D>>
-HWY_INLINE void write_rows(std::int64_t rows, first_lanes<D> const& there, T alpha, hn::Vec<D> (&v)[E], T beta,
+template <class D, int E, class Lanes, class T = hn::TFromD<D>>
+HWY_INLINE void write_rows(std::int64_t rows, Lanes const& there, T alpha, hn::Vec<D> (&v)[E], T beta,
                            T* HWY_RESTRICT c, std::int64_t ldc) {
   D const d;
   auto const va = hn::Set(d, alpha), vb = hn::Set(d, beta);
@@ -345,7 +345,7 @@ HWY_NOINLINE void write_turned(std::int64_t rows, std::int64_t cols, T alpha, T 
   rows -= together, sums += together, c += together * ldc;
   std::int64_t j = 0;
   for (; N > E && j + N <= cols; j += N) {
-    first_lanes<whole> const all(N);
+    fixed_lanes<whole, N> const all;
     for (std::int64_t i = 0; i < rows; i += Q) {
       hn::Vec<whole> v[Q];
       load_transposed<whole, Q>(sums + j * apart + i, apart, v);
@@ -360,7 +360,10 @@ HWY_NOINLINE void write_turned(std::int64_t rows, std::int64_t cols, T alpha, T 
       HWY_UNROLL(8)
       for (int e = 0; e < E; ++e) v[e] = j + e < cols ? hn::LoadU(d, sums + (j + e) * apart + i) : hn::Zero(d);
       transpose<square, E>(v);
-      write_rows<square, E>(rows - i, there, alpha, v, beta, c + i * ldc + j, ldc);
+      if (cols - j >= E)
+        write_rows<square, E>(rows - i, fixed_lanes<square, E>(), alpha, v, beta, c + i * ldc + j, ldc);
+      else
+        write_rows<square, E>(rows - i, there, alpha, v, beta, c + i * ldc + j, ldc);
     }
   }
 }
