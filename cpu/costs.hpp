@@ -18,7 +18,7 @@ struct tile_count {
   double tiles = 0, step = 0;
 };
 
-inline constexpr double latency = 4;  // of a multiply-add, for which the next one of a sum waits
+inline constexpr double latency_of_fma = 4;  // of a multiply-add, for which the next one of a sum waits
 
 /// Tiles of rows x cols elements, with vectors along the columns; `most`: rows of a tile, by its width.
 template <class T, class Most>
@@ -35,7 +35,7 @@ tile_count count_tiles(microkernel<T> const& kernel, std::int64_t rows, std::int
     double const height = static_cast<double>(rows) / count, vectors = std::max(width, 1);
     double const multiplying = height * (width == 0 ? of_half : vectors * of_vector);
     all.tiles += count;
-    all.step += count * std::max({latency, multiplying, (height + vectors) / loads});
+    all.step += count * std::max({latency_of_fma, multiplying, (height + vectors) / loads});
   }
   return all;
 }
@@ -96,7 +96,7 @@ double cost_of_dots(microkernel<T> const& kernel, std::int64_t m, std::int64_t n
   row_tiles const rows(std::max(m, n), kernel.dot_rows), columns(std::min(m, n), kernel.dot_cols);
   auto const tiles = static_cast<double>(rows.count * columns.count);
   double const of_vector = kernel.half_costs_half ? 1 : 0.5, of_step = kernel.half_costs_half ? 1.14 : 1.42;
-  double const step = std::max(latency * tiles, sums * of_vector) * vectors_of(kernel, k);
+  double const step = std::max(latency_of_fma * tiles, sums * of_vector) * vectors_of(kernel, k);
   return turns ? begin_turned + of_step_turned * step + of_sum_turned * sums + of_tile_turned * tiles +
                      of_element * static_cast<double>(m * k)
                : begin + of_step * step + of_sum * sums + of_tile * tiles;
