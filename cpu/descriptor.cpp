@@ -92,8 +92,6 @@ std::vector<kernel> all_rows() {
       rows[i].cost = [set](problem const& p) { return flop(p) / set->vector_bytes; };
     rows[rows.size() - 2].prepare = [set](problem const& p) { return prepare_small(set->f32, p); };
     rows.back().prepare = [set](problem const& p) { return prepare_small(set->f64, p); };
-    rows[rows.size() - 2].tiny_f32 = tiny_of(set->f32);
-    rows.back().tiny_f64 = tiny_of(set->f64);
     add(path::packed, "_packed");
     add(path::in_place, "_in_place");
     add(path::dots, "_dots");

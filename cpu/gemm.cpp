@@ -174,10 +174,9 @@ std::string refusal(path way, problem const& p) {
 
 template <class T>
 void gemm(microkernel<T> const& kernel, path way, problem const& p, execution const& e) {
-  if (way != path::chosen) return multiply_large(kernel, way, p, e);
-  auto const turned = is_row_turned(p) ? as_row(p) : p;
-  if (is_small(kernel, turned)) return multiply_small(kernel, turned, e);
-  multiply_large(kernel, way, turned, e);
+  if (way == path::chosen && is_row_turned(p)) return gemm(kernel, way, as_row(p), e);
+  if (way == path::chosen && is_small(kernel, p)) return multiply_small(kernel, p, e);
+  multiply_large(kernel, way, p, e);
 }
 
 template <class T>

@@ -18,10 +18,6 @@ bool is_small(microkernel<T> const& kernel, problem const& p);
 template <class T>
 void multiply_small(microkernel<T> const& kernel, problem const& p, execution const& e);
 
-/// The same from views, by one thread, and only where one is all that it is worth.
-template <class T>
-tiny_gemm<T> tiny_of(microkernel<T> const& kernel);
-
 /// What `gemm_plan` calls for a small product, by one thread; without a call where it is larger.
 template <class T>
 prepared_gemm prepare_small(microkernel<T> const& kernel, problem const& p);
@@ -40,8 +36,6 @@ extern template bool is_small(microkernel<float> const&, problem const&);
 extern template bool is_small(microkernel<double> const&, problem const&);
 extern template void multiply_small(microkernel<float> const&, problem const&, execution const&);
 extern template void multiply_small(microkernel<double> const&, problem const&, execution const&);
-extern template tiny_gemm<float> tiny_of(microkernel<float> const&);
-extern template tiny_gemm<double> tiny_of(microkernel<double> const&);
 extern template prepared_gemm prepare_small(microkernel<float> const&, problem const&);
 extern template prepared_gemm prepare_small(microkernel<double> const&, problem const&);
 extern template bool is_deep(microkernel<float> const&, std::int64_t, std::int64_t, std::int64_t);

@@ -3,7 +3,6 @@
 namespace tandem::cpu {
 namespace {
 
-constexpr int bits_of_edge = 16, bits_of_terms = 13;  // of a small product; see is_small and shape_of
 constexpr std::int64_t long_sum = 32;
 constexpr std::int64_t some_products = 500;  // dot products need some length before they are worth their beginning
 constexpr std::int64_t few_products = 1024, long_edge = 128;  // of so few the tiles, unless C's rows are long
@@ -33,9 +32,9 @@ bool are_dots_in_place(std::int64_t m, std::int64_t n, std::int64_t k) {
 template <class T>
 bool is_small(microkernel<T> const& kernel, problem const& p) {
   constexpr std::int64_t most = 128 * 128 * 128, most_of_c = 256 * 256, read = 1 << 16, many_terms = 128;
-  constexpr std::int64_t few_rows = 16, near = (64 << 10) / sizeof(T);
+  constexpr std::int64_t few_rows = 16, near = (64 << 10) / sizeof(T), most_terms = 8192;
   std::int64_t const m = p.m, n = p.n, k = p.k;
-  if (k >> bits_of_terms != 0 || m > most || n > most || m * n > most_of_c || (m + n) * k > read) return false;
+  if (k >= most_terms || m > most || n > most || m * n > most_of_c || (m + n) * k > read) return false;
   if (k > most_packed_terms && !has_rows_of_b(p))
     return has_rows_of_a(p.trans_a, m, p.lda) && are_dots_in_place(m, n, k) && !is_worth_threads(kernel, m, n, k);
   if (k <= many_terms) return m * n * k <= most;

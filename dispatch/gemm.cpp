@@ -9,8 +9,10 @@
 #include <fmt/format.h>
 #include <tandem/error.hpp>
 #include <tandem/kernel.hpp>
+#include <tandem/thread_own.hpp>
 
 #include "dispatch/check.hpp"
+#include "dispatch/known_calls.hpp"
 #include "dispatch/select.hpp"
 #include "dispatch/table.hpp"
 
@@ -134,44 +136,40 @@ kernel const& chosen(problem const& p, gemm_options const& options) {
   }
 }
 
+/// Perhaps the call that was just computed is known from now on. Not where there is no memory for that.
 template <class T>
-[[gnu::noinline]] void multiply_any(matrix_view<T const> const& a, matrix_view<T const> const& b,
-                                    matrix_view<T> const& c, gemm_options const& options, bool is_right) {
-  if (!is_right) dispatch::check_gemm(erase(a), erase(b), erase(c), dtype_of<T>);
-  problem const p = canonical<T>(a, b, c, options);
-  run(chosen(p, options), p, execution_of(options));
-}
-
-/// The same product with a C by rows.
-template <class T>
-[[gnu::noinline]] bool multiply_turned(tiny_gemm<T> const& tiny, matrix_view<T const> const& a,
-                                       matrix_view<T const> const& b, matrix_view<T> const& c, T alpha, T beta) {
-  return tiny.call(tiny.state.get(), b.transposed(), a.transposed(), c.transposed(), alpha, beta);
-}
-
-/// Operands that are plainly right, by the row that calls on the host get which name none, if it has a way to them.
-template <class T>
-bool multiply_tiny(matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c,
-                   gemm_options const& options) {
-  bool const is_usual = options.backend == backend::automatic || options.backend == backend::cpu;
-  if (!options.kernel.empty() || !is_usual || c.memory() != memory::host) return false;
-  auto const* const tiny = dispatch::usual_tiny<T>.load(std::memory_order_acquire);
-  auto const alpha = static_cast<T>(options.alpha), beta = static_cast<T>(options.beta);
-  if (tiny == nullptr || alpha == 0) return false;
+void remember(matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c,
+              gemm_options const& options, problem const& p, kernel const& row) {
+  if (!row.prepare || dispatch::is_degenerate(p)) return;
   try {
-    if (c.layout() == layout::col_major) return multiply_turned<T>(*tiny, a, b, c, alpha, beta);
-    return tiny->call(tiny->state.get(), a, b, c, alpha, beta);
+    auto* const calls = thread_own<dispatch::known_calls<T>>();
+    if (calls == nullptr || !calls->is_worth_knowing()) return;
+    auto prepared = row.prepare(p);
+    if (prepared.is_for_one_thread) calls->remember(a, b, c, options, std::move(prepared));
   } catch (std::bad_alloc const&) {
-    return false;  // the row tries again, and says it
   }
 }
 
-// A product of 4 x 4 x 4 would feel the stack frame of what is behind it.
+template <class T>
+[[gnu::noinline]] void multiply_any(matrix_view<T const> const& a, matrix_view<T const> const& b,
+                                    matrix_view<T> const& c, gemm_options const& options) {
+  bool const is_right = is_plainly_right<T>(a, b, c);
+  if (!is_right) dispatch::check_gemm(erase(a), erase(b), erase(c), dtype_of<T>);
+  problem const p = canonical<T>(a, b, c, options);
+  auto const& row = chosen(p, options);
+  run(row, p, execution_of(options));
+  if (is_right && c.memory() == memory::host && dispatch::is_open(options)) remember<T>(a, b, c, options, p, row);
+}
+
 template <class T>
 void multiply(matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c,
               gemm_options const& options) {
-  bool const is_right = is_plainly_right<T>(a, b, c);
-  if (!is_right || !multiply_tiny<T>(a, b, c, options)) multiply_any<T>(a, b, c, options, is_right);
+  if (auto const* const calls = made_thread_own<dispatch::known_calls<T>>()) {
+    auto const* const known = calls->find(a, b, c, options);
+    if (known != nullptr && known->takes(a.data(), b.data(), c.data()))
+      return known->multiply(a.data(), b.data(), c.data());
+  }
+  multiply_any<T>(a, b, c, options);
 }
 
 template <class T>

@@ -233,10 +233,7 @@ kernel const* select_kernel(problem const& p, gemm_options const& options) {
     auto const best = [&](dtype type) -> kernel const* {
       if (!dispatch::kernel_from_environment().empty()) return nullptr;
       problem const of_type = {.dtype = type, .m = 1, .n = 1, .k = 1, .lda = 1, .ldb = 1, .ldc = 1};
-      auto const* const row = &dispatch::select({operation::gemm, type, p.memory, backend::cpu, {}, &of_type});
-      if (row->tiny_f32.call) dispatch::usual_tiny<float>.store(&row->tiny_f32, std::memory_order_release);
-      if (row->tiny_f64.call) dispatch::usual_tiny<double>.store(&row->tiny_f64, std::memory_order_release);
-      return row;
+      return &dispatch::select({operation::gemm, type, p.memory, backend::cpu, {}, &of_type});
     };
     static kernel const* const f32 = best(dtype::f32);
     static kernel const* const f64 = best(dtype::f64);

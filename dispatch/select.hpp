@@ -1,7 +1,6 @@
 // Which row of the table a call gets.
 #pragma once
 
-#include <atomic>
 #include <string_view>
 
 #include <tandem/kernel.hpp>
@@ -23,11 +22,6 @@ inline bool is_degenerate(problem const& p) { return p.m == 0 || p.n == 0 || p.k
 
 /// The row named, or the cheapest that fits. Throws unknown_kernel, unavailable, mixed_memory or unsupported.
 kernel const& select(request const& wanted);
-
-/// The tiny products of the row that calls on the host get which name nothing; null before the first of them, and where
-/// there is no such row. The CPU's rows rank alike for all problems, so one answer serves.
-template <class T>
-inline std::atomic<tiny_gemm<T> const*> usual_tiny = nullptr;
 
 /// Throws unless the row can run on this machine, on views in this memory, on this element type.
 void check_row(kernel const& row, operation op, dtype type, memory where);

@@ -75,19 +75,12 @@ struct plan {
   std::vector<tile_level> levels = {};
 };
 
-/// A problem that a row has prepared: `call(state, a, b, c)` computes it on these operands.
+/// A problem that a row has prepared: `call(state, a, b, c)` computes it on these operands. Throws `tandem::error`
+/// where there is no memory.
 struct prepared_gemm {
   void (*call)(void const* state, void const* a, void const* b, void* c) = nullptr;
   std::shared_ptr<void const> state = {};
-};
-
-/// A row's shortest way to a tiny product: C = alpha A B + beta C of host views, which are right and have elements, C's
-/// by rows, for alpha != 0. A call that returns false has done nothing.
-template <class T>
-struct tiny_gemm {
-  bool (*call)(void const* state, matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c,
-               T alpha, T beta) = nullptr;
-  std::shared_ptr<void const> state = {};
+  bool is_for_one_thread = false;  ///< several would gain nothing: `run` does no better
 };
 
 /// One row of the table.
@@ -113,14 +106,10 @@ struct kernel {
   /// takes the problem. Unset: dispatch takes it only when it is named.
   std::function<double(problem const&)> cost = {};
 
-  /// Prepares the problem for `gemm_plan`, its operands' addresses apart; without a call where `run` does as well.
+  /// Prepares the problem for `gemm_plan`, and for calls of `gemm` that come again, its operands' addresses apart;
+  /// without a call where `run` does as well.
   /// Unset: it has nothing to prepare.
   std::function<prepared_gemm(problem const&)> prepare = {};
-
-  /// What `gemm` calls before `run` where dispatch takes the row by itself, beside products over which a `problem`
-  /// takes longer than the product. Unset: there is nothing shorter.
-  tiny_gemm<float> tiny_f32 = {};
-  tiny_gemm<double> tiny_f64 = {};
 
   /// Computes an axpy instead; a row has either `run` or `run_axpy`.
   std::function<void(axpy_problem const&, execution const&)> run_axpy = {};

@@ -39,29 +39,20 @@ struct variant {
   bool reproducible = true;
 };
 
-/// Runs the problem by the row's shortest way; false: it is not meant for it.
-template <class T>
-bool run_tiny(tandem::kernel const& row, problem const& p) {
-  using tandem::matrix_view;
-  auto const by_columns = [](bool transposed) {
-    return transposed ? tandem::layout::col_major : tandem::layout::row_major;
-  };
-  matrix_view<T const> const a(static_cast<T const*>(p.a), p.m, p.k, p.lda, by_columns(p.trans_a));
-  matrix_view<T const> const b(static_cast<T const*>(p.b), p.k, p.n, p.ldb, by_columns(p.trans_b));
-  matrix_view<T> const c(static_cast<T*>(p.c), p.m, p.n, p.ldc);
-  if constexpr (std::is_same_v<T, float>)
-    return row.tiny_f32.call(row.tiny_f32.state.get(), a, b, c, static_cast<T>(p.alpha), static_cast<T>(p.beta));
-  else
-    return row.tiny_f64.call(row.tiny_f64.state.get(), a, b, c, p.alpha, p.beta);
+/// Runs what the row prepares for the problem; false: nothing.
+bool run_prepared(tandem::kernel const& row, problem const& p) {
+  auto const prepared = row.prepare(p);
+  if (prepared.call) prepared.call(prepared.state.get(), p.a, p.b, p.c);
+  return prepared.call != nullptr;
 }
 
 /// Runs a row and returns how many elements of C, gaps included, are not what plain loops in wider numbers give: equal
 /// for integers, within gamma(k + 2) (|alpha| |A| |B| + |beta| |C|) otherwise. `result`: C as it is then, gaps
-/// included; not `compared`, it is all that is wanted, and 0 errors are returned. With `tiny` the row's shortest way
-/// runs, and it says whether that took the problem, without which C must stay as it was.
+/// included; not `compared`, it is all that is wanted, and 0 errors are returned. With `prepared` what the row prepares
+/// runs, and it says whether that was something, without which C must stay as it was.
 template <class T>
 std::int64_t errors(tandem::kernel const& row, shape const& s, variant const& v, int threads,
-                    std::vector<T>* result = nullptr, bool compared = true, bool* tiny = nullptr) {
+                    std::vector<T>* result = nullptr, bool compared = true, bool* prepared = nullptr) {
   auto const [m, n, k] = s;
   T const nan = std::numeric_limits<T>::quiet_NaN(), sentinel = T(12345);
   std::int64_t const a_rows = v.trans_a ? k : m, a_cols = v.trans_a ? m : k;
@@ -101,10 +92,10 @@ std::int64_t errors(tandem::kernel const& row, shape const& s, variant const& v,
                             .c = c,
                             .ldc = ldc};
   if (row.refuses && !row.refuses(the_problem).empty()) return 0;  // a path that is not made for this layout
-  if (tiny) {
+  if (prepared) {
     std::vector<T> const given(c, c + c_size);
-    *tiny = run_tiny<T>(row, the_problem);
-    if (!*tiny) return std::memcmp(c, given.data(), given.size() * sizeof(T)) != 0;
+    *prepared = run_prepared(row, the_problem);
+    if (!*prepared) return std::memcmp(c, given.data(), given.size() * sizeof(T)) != 0;
   } else {
     row.run(the_problem, {.stream = nullptr, .threads = threads, .reproducible = v.reproducible});
   }
@@ -581,15 +572,15 @@ TEST_CASE("small products one after the other have the same bits on any number o
   });
 }
 
-TEST_CASE("the shortest way to a tiny product gives the same bits, or leaves C alone") {
-  std::vector<shape> shapes = {{4, 4, 128},  {4, 4, 129},    {64, 64, 63}, {90, 60, 80},
+TEST_CASE("what is prepared for a small product gives the same bits, and there is nothing for others") {
+  std::vector<shape> shapes = {{4, 4, 128},  {300, 300, 5},  {64, 64, 63}, {90, 60, 80},
                                {33, 33, 33}, {32, 2048, 20}, {3, 1, 5}};
   for (std::int64_t const m : {1, 2, 3, 5, 8, 14, 16, 17, 31})
     for (std::int64_t const n : {1, 2, 7, 8, 9, 16, 17, 24, 33, 48, 65})
       for (std::int64_t const k : {1, 5, 8, 9, 33}) shapes.push_back({m, n, k});
   int rows = 0;
   for_each_gemm([&](tandem::kernel const& row) {
-    if (!row.tiny_f32.call && !row.tiny_f64.call) return;
+    if (!row.prepare) return;
     ++rows;
     auto const check = [&]<class T>(T) {
       int taken = 0, left = 0;
@@ -607,11 +598,11 @@ TEST_CASE("the shortest way to a tiny product gives the same bits, or leaves C a
                             .gap = gap,
                             .integers = false};
             std::vector<T> wanted, c;
-            bool is_tiny = false;
-            CHECK(errors<T>(row, s, v, 1, &c, false, &is_tiny) == 0);
-            (is_tiny ? taken : left) += 1;
-            if (s.m == 5 && s.n == 2 && !trans_b) CHECK(is_tiny);  // a tile of every instruction set
-            if (!is_tiny) continue;
+            bool is_prepared = false;
+            CHECK(errors<T>(row, s, v, 1, &c, false, &is_prepared) == 0);
+            (is_prepared ? taken : left) += 1;
+            if (s.m == 5 && s.n == 2 && !trans_b) CHECK(is_prepared);  // a tile of every instruction set
+            if (!is_prepared) continue;
             errors<T>(row, s, v, 1, &wanted, false);
             CHECK(std::memcmp(c.data(), wanted.data(), c.size() * sizeof(T)) == 0);
           }
@@ -624,33 +615,6 @@ TEST_CASE("the shortest way to a tiny product gives the same bits, or leaves C a
       check(double());
   });
   CHECK(rows >= 2);
-}
-
-TEST_CASE("threads that meet the same tiny shapes at once, more than are remembered, get their products") {
-  for_each_gemm([&](tandem::kernel const& row) {
-    if (!row.tiny_f32.call && !row.tiny_f64.call) return;
-    auto const work = [&]<class T>(T, std::int64_t step) {
-      std::int64_t wrong = 0;
-      for (std::int64_t i = 0; i < 2000; ++i) {
-        std::int64_t const shape_number = i * step % 1000;
-        shape const s{1 + shape_number % 10, 1 + shape_number / 10 % 10, 1 + shape_number / 100};
-        bool is_tiny = false;
-        wrong += errors<T>(row, s, {.trans_a = i % 2 == 1, .trans_b = i % 3 == 0}, 1, nullptr, true, &is_tiny);
-        wrong += !is_tiny;
-      }
-      return wrong;
-    };
-    std::int64_t wrong[2] = {};
-    auto const both = [&]<class T>(T zero) {
-      std::thread other([&] { wrong[1] = work(zero, 7); });
-      wrong[0] = work(zero, 3);
-      other.join();
-    };
-    row.dtype == dtype::f32 ? both(float()) : both(double());
-    INFO(row.name);
-    CHECK(wrong[0] == 0);
-    CHECK(wrong[1] == 0);
-  });
 }
 
 TEST_CASE("threads that may sum in an order of their own are as accurate, and do") {
