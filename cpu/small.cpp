@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -90,8 +91,19 @@ struct prepared_several {
     try {
       multiply_several(s.kernel, s.known, p, 1);
     } catch (std::bad_alloc const&) {
-      throw error(errc::out_of_memory, fmt::format("a small product: no memory for {} x {} x {}", p.m, p.n, p.k));
+      throw_no_memory(p);
     }
+  }
+
+ private:
+  // Where there is no memory for what the error says either, it says nothing.
+  [[noreturn]] static void throw_no_memory(problem const& p) {
+    std::string what;
+    try {
+      what = fmt::format("a small product: no memory for {} x {} x {}", p.m, p.n, p.k);
+    } catch (std::bad_alloc const&) {
+    }
+    throw error(errc::out_of_memory, what);
   }
 };
 

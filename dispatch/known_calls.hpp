@@ -61,7 +61,7 @@ class known_call {
            of_a - of_c - bytes_c_ <= apart_from_a_ && of_b - of_c - bytes_c_ <= apart_from_b_;
   }
 
-  /// The product on such operands. Throws std::bad_alloc.
+  /// The product on such operands. Throws `tandem::error` where there is no memory.
   void multiply(T const* a, T const* b, T* c) const {
     if (layouts_[2] == layout::col_major) std::swap(a, b);  // C's transpose
     prepared_.call(prepared_.state.get(), a, b, c);

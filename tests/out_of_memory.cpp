@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <thread>
 #include <vector>
 
 #include <tandem/tandem.hpp>
@@ -69,6 +70,39 @@ TEST_CASE("with memory for the first few allocations a product is right, or an e
     for (int allocations = 0; allocations < 12; ++allocations) ++(fails_after(allocations, size) ? errors : products);
   CHECK(errors > 0);
   CHECK(products > 0);
+}
+
+TEST_CASE("a plan without memory for its workspace, in a thread that has none yet, is an error with C as it was") {
+  int errors = 0;
+  struct {
+    std::int64_t m, n, k;
+  } const sizes[] = {{300, 9, 100}, {9, 300, 100}, {60, 60, 60}, {40, 50, 8}, {400, 20, 30}};
+  for (auto const& [m, n, k] : sizes)
+    for (int const transposes : {0, 1, 2, 3}) {
+      auto const count = [](std::int64_t rows, std::int64_t cols) { return static_cast<std::size_t>(rows * cols); };
+      std::vector<float> const a(count(m, k), 1), b(count(k, n), 1), before(count(m, n), 7);
+      auto c = before;
+      bool const trans_a = transposes % 2 == 1, trans_b = transposes > 1;
+      auto const by_columns = [](bool is) { return is ? layout::col_major : layout::row_major; };
+      gemm_plan<float> const plan({a.data(), m, k, trans_a ? m : k, by_columns(trans_a)},
+                                  {b.data(), k, n, trans_b ? k : n, by_columns(trans_b)}, {c.data(), m, n, n});
+      errc code = errc::device;
+      std::thread other([&] {
+        left = 0;
+        try {
+          plan(a.data(), b.data(), c.data());
+        } catch (error const& e) {
+          code = e.code();
+        }
+        left = unlimited;
+      });
+      other.join();
+      bool const failed = code == errc::out_of_memory;
+      errors += failed;
+      CHECK((failed || code == errc::device));
+      CHECK(c == (failed ? before : std::vector<float>(before.size(), static_cast<float>(k))));
+    }
+  CHECK(errors > 0);
 }
 
 }  // namespace
