@@ -18,11 +18,19 @@ bool goes_down(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std
          n <= kernel.vectors_down[static_cast<std::size_t>(terms - 1)] * kernel.lanes;
 }
 
+/// Of a column of C beside rows of A that lie along k, whether dot products are faster than passes of a few terms,
+/// which turn A in registers.
+inline bool are_column_of_dots(std::int64_t m, std::int64_t k) {
+  constexpr std::int64_t most = 8, many_rows = 48;
+  std::int64_t const few = has_large_l2(host_caches()) ? 5 : 4;
+  return k > most || (k > few && m < many_rows);
+}
+
 /// Whether there are so few terms, of operands that are near; `a_row` from a row of A to the next.
 template <class T>
 bool are_few_terms(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t a_row) {
-  constexpr std::int64_t few = 4, few_of_a_column = 5;  // else dot products are faster
-  if (k > kernel.most_terms || (n == 1 && k > few_of_a_column)) return false;
+  constexpr std::int64_t few = 4;  // else dot products are faster
+  if (k > kernel.most_terms || (n == 1 && are_column_of_dots(m, k))) return false;
   // A few columns beside a transposed A are turned, if there are terms to pay for it and they do not fill a vector.
   bool const fill_a_vector = n >= 4 && (n & (n - 1)) == 0;
   return !goes_down(kernel, m, n, k) || k <= few || a_row != 1 || 2 * n > kernel.lanes || fill_a_vector;

@@ -174,15 +174,15 @@ std::string refusal(path way, problem const& p) {
 
 template <class T>
 void gemm(microkernel<T> const& kernel, path way, problem const& p, execution const& e) {
-  if (way == path::chosen && is_row_turned(p)) return gemm(kernel, way, as_row(p), e);
+  if (way == path::chosen && is_turned(p)) return gemm(kernel, way, as_turned(p), e);
   if (way == path::chosen && is_small(kernel, p)) return multiply_small(kernel, p, e);
   multiply_large(kernel, way, p, e);
 }
 
 template <class T>
 plan plan_of(microkernel<T> const& kernel, path way, problem const& p) {
-  if (way == path::chosen && is_row_turned(p)) {
-    auto turned = plan_of(kernel, way, as_row(p));
+  if (way == path::chosen && is_turned(p)) {
+    auto turned = plan_of(kernel, way, as_turned(p));
     for (auto& level : turned.levels) std::swap(level.m, level.n);
     return turned;
   }

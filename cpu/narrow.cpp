@@ -2,8 +2,9 @@
 // together, and vectors go along them: C's transpose is computed, and written turned. So is a small C of any width
 // where B is transposed, too, if turning C takes less time than copying B would.
 //
-// An A that stays in L2 is passed over by register tiles, each with all of k, which are turned in registers; so few
-// sums that they would wait for themselves are turned behind deep tiles. A larger A is passed over by the tiles of a
+// An A that stays in L2 is passed over by register tiles, each with all of k, which are turned in registers; so is a
+// larger one of few terms that passes once. So few sums that they would wait for themselves are turned behind deep
+// tiles. Another large A is passed over by the tiles of a
 // skinny C, in panels of k; or where terms are few, or such tiles would copy it, by panels of a few terms, each of
 // whose rows is a stream, which the hardware follows by itself. A term is rounded once in each product of its panel,
 // once by each later panel and at the end, at most k + 2 times.
@@ -31,19 +32,41 @@ bool stays_in_l2(operands<T> const& o) {
   return o.m * o.k * static_cast<std::int64_t>(sizeof(T)) <= host_caches().l2 / 2;
 }
 
-/// Whether C's transpose is made in panels of k by the tiles of a skinny C, which read A where it lies.
+/// Whether an A beyond half of L2 passes once, by register tiles of a narrow C. Each term is a stream of A: so they are
+/// few, fewer from memory, where the hardware follows some dozen. Intel's processors would copy a transposed A for
+/// tiles along C's rows; elsewhere those have to leave a quarter of their lanes idle.
 template <class T>
-bool is_in_panels(microkernel<T> const& kernel, operands<T> const& o) {
-  constexpr std::int64_t many_terms = 16;
-  if (stays_in_l2(o) || o.k < many_terms || o.n > 2 * kernel.mr) return false;
-  auto const t = choose_tiling(host_caches(), kernel, turned(o));
-  return !t.pack_a && !t.pack_b;
+bool passes_once(microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr std::int64_t few_terms = 16, some_terms = 48, many_terms = 96;
+  auto const& caches = host_caches();
+  std::int64_t const bytes = o.m * o.k * static_cast<std::int64_t>(sizeof(T));
+  bool const is_far = bytes > caches.l3 / 4;
+  if (has_large_l2(caches)) {
+    constexpr std::int64_t most_cols = 24;
+    return o.n <= most_cols && o.k <= (is_far ? few_terms : some_terms);
+  }
+  constexpr std::int64_t most_cols = 20, few_cols = 3;
+  std::int64_t const filled = ceil_div(o.n, kernel.lanes) * kernel.lanes;
+  if (o.n > most_cols || 4 * o.n > 3 * filled) return false;
+  bool const is_wide = o.n > kernel.lanes;
+  if (is_wide && o.k <= few_terms && bytes <= caches.l2) return false;
+  if (is_far) return o.k <= few_terms;
+  return o.k <= (is_wide || o.n <= few_cols ? some_terms : many_terms);
 }
 
 /// Whether C's transpose is made by register tiles, each with all of k.
 template <class T>
 bool is_in_tiles(microkernel<T> const& kernel, operands<T> const& o) {
-  return stays_in_l2(o) && o.k > kernel.most_terms;
+  return o.k > kernel.most_terms && (stays_in_l2(o) || passes_once(kernel, o));
+}
+
+/// Whether C's transpose is made in panels of k by the tiles of a skinny C, which read A where it lies.
+template <class T>
+bool is_in_panels(microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr std::int64_t many_terms = 16;
+  if (stays_in_l2(o) || is_in_tiles(kernel, o) || o.k < many_terms || o.n > 2 * kernel.mr) return false;
+  auto const t = choose_tiling(host_caches(), kernel, turned(o));
+  return !t.pack_a && !t.pack_b;
 }
 
 /// Whether all of C is so few sums that each would wait for itself: deep tiles, whatever share of its rows a thread
@@ -175,10 +198,12 @@ bool suits_narrow(microkernel<T> const& kernel, operands<T> const& o) {
     return is_faster_turned(kernel, o);
   if (o.m < o.n) return false;
   if (o.m >= kernel.lanes && stays_in_l2(o)) return is_faster_turned(kernel, o);
+  if (is_in_tiles(kernel, o)) return true;
   // Of more work, tiles would copy A or come back to each of its rows for every few columns.
   std::int64_t const quarters = 4 * o.n, vector = kernel.lanes;
   if (quarters <= (stays_in_l2(o) ? 8 : comes_from_far(o) ? 7 : 3) * vector) return true;
   constexpr std::int64_t long_sum = 256;  // beside which turning C is nothing
+  if (o.n <= 2 * vector && is_in_panels(kernel, o) && choose_tiling(host_caches(), kernel, o).pack_a) return true;
   std::int64_t const filled = ceil_div(o.n, vector) * vector;
   bool const is_long = o.k >= long_sum && o.m >= 16 * vector;
   return (quarters <= 3 * filled || (is_long && 8 * o.n <= 7 * filled)) && is_in_panels(kernel, o);

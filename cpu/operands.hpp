@@ -45,19 +45,34 @@ operands<T> turned(operands<T> const& o) {
   return t;
 }
 
-/// Whether C is a column whose elements lie together, and op(A)'s columns lie together as well.
-inline bool is_row_turned(std::int64_t m, std::int64_t n, std::int64_t ldc, bool trans_a, std::int64_t lda) {
-  return n == 1 && ldc == 1 && m > 1 && (trans_a || lda == 1);
-}
-inline bool is_row_turned(problem const& p) { return is_row_turned(p.m, p.n, p.ldc, p.trans_a, p.lda); }
+/// Whether C is a column whose elements lie together, and op(A)'s columns lie together as well: it is a row beside
+/// them.
+inline bool is_row_turned(problem const& p) { return p.n == 1 && p.ldc == 1 && p.m > 1 && (p.trans_a || p.lda == 1); }
 
-/// The transposed product: C is a row, and op(A)'s columns are rows of B, which is read as it lies.
-inline problem as_row(problem const& p) {
-  problem row = p;
-  row.m = 1, row.n = p.m, row.ldc = p.m;
-  row.a = p.b, row.lda = p.ldb, row.trans_a = !p.trans_b;
-  row.b = p.a, row.ldb = p.trans_a ? p.lda : p.m, row.trans_b = false;  // of lda = 1, k is 1
-  return row;
+/// Whether C is a row, and op(B)'s columns, of a few terms, lie together: it is a column beside them. Of up to 32 bytes
+/// of C op(B) is turned in registers.
+inline bool is_column_turned(problem const& p) {
+  constexpr std::int64_t most_terms = 8, most_turned_bytes = 32;
+  std::int64_t const size = p.dtype == dtype::f32 ? sizeof(float) : sizeof(double);
+  return p.m == 1 && p.n * size > most_turned_bytes && p.trans_b && p.k > 1 && p.k <= most_terms;
+}
+
+/// Whether C is multiplied as its transpose, in which A and B have changed places and are read as they lie.
+inline bool is_turned(problem const& p) { return is_row_turned(p) || is_column_turned(p); }
+
+/// That product.
+inline problem as_turned(problem const& p) {
+  problem t = p;
+  t.m = p.n, t.n = p.m;
+  t.a = p.b, t.lda = p.ldb, t.b = p.a, t.trans_b = false;
+  if (is_row_turned(p)) {
+    t.trans_a = !p.trans_b;
+    t.ldb = p.trans_a ? p.lda : p.m, t.ldc = p.m;  // of lda = 1, k is 1
+  } else {
+    t.trans_a = false;
+    t.ldb = p.trans_a ? p.lda : 1, t.ldc = 1;
+  }
+  return t;
 }
 
 }  // namespace tandem::cpu

@@ -169,12 +169,13 @@ struct block {
   }
 
   // The last tile of a row of tiles asks for what the first of the next row reads of A. A single one does where A's
-  // rows are too short for the hardware to look ahead along them, and not over at once. The others ask for what the
-  // next block packs of B.
+  // rows are not over at once, and too short for the hardware to look ahead along them, or A is transposed. The others
+  // ask for what the next block packs of B.
   void ask_ahead(far_tile_work<T>& w, std::int64_t i, std::int64_t height, std::int64_t j) const {
     constexpr std::int64_t size = sizeof(T), least = 128, most = 1024;  // bytes of a row
     std::int64_t const cols = tiled_cols();
-    bool const last_asks_for_a = t.asks_for_a && (cols > t.cols || (kb * size >= least && kb * size <= most));
+    bool const is_not_followed = o.a_col != 1 || kb * size <= most;
+    bool const last_asks_for_a = t.asks_for_a && (cols > t.cols || (kb * size >= least && is_not_followed));
     if (last_asks_for_a && j + t.cols >= cols) return ask_for_a(w, i, height);
     if (later_b.rows == 0) return;
     std::int64_t const askers = quotient(cols + t.cols - 1, t.cols) - (last_asks_for_a ? 1 : 0);  // of a row of tiles

@@ -107,60 +107,60 @@ struct prepared_several {
   }
 };
 
-/// A column computed as a row, where A and B have changed places.
-template <class Row>
-struct prepared_column {
-  Row row;
+/// C's transpose, for which A and B have changed places.
+template <class Prepared>
+struct prepared_turned {
+  Prepared turned;
 
   static void call(void const* state, void const* a, void const* b, void* c) {
-    Row::call(&static_cast<prepared_column const*>(state)->row, b, a, c);
+    Prepared::call(&static_cast<prepared_turned const*>(state)->turned, b, a, c);
   }
 };
 
 template <class Prepared>
-prepared_gemm prepare(Prepared const& prepared, bool as_column) {
-  if (as_column)
-    return {prepared_column<Prepared>::call,
-            std::make_shared<prepared_column<Prepared> const>(prepared_column<Prepared>{prepared})};
+prepared_gemm prepare(Prepared const& prepared, bool turned) {
+  if (turned)
+    return {prepared_turned<Prepared>::call,
+            std::make_shared<prepared_turned<Prepared> const>(prepared_turned<Prepared>{prepared})};
   return {Prepared::call, std::make_shared<Prepared const>(prepared)};
 }
 
 /// By a function that goes this way alone.
 template <class T, way first, way... others>
 prepared_gemm prepare_at_once(microkernel<T> const& kernel, way known, tile_work<T> const& w, problem const& p,
-                              bool as_column) {
+                              bool turned) {
   if constexpr (sizeof...(others) > 0)
-    if (known != first) return prepare_at_once<T, others...>(kernel, known, w, p, as_column);
-  return prepare(prepared_at_once<T, first>{kernel, w, p.m, p.n}, as_column);
+    if (known != first) return prepare_at_once<T, others...>(kernel, known, w, p, turned);
+  return prepare(prepared_at_once<T, first>{kernel, w, p.m, p.n}, turned);
 }
 
 template <class T>
-prepared_gemm prepare_tile_work(microkernel<T> const& kernel, way known, problem const& p, bool packs, bool as_column) {
+prepared_gemm prepare_tile_work(microkernel<T> const& kernel, way known, problem const& p, bool packs, bool turned) {
   auto w = tile_in_place<T>(p);
   if (packs) w.b_row = p.ldb;
   if (known == way::one_tile) {
     w.cols = p.n;
-    return prepare(prepared_tile<T>{kernel.tile(source::in_place, kernel.width_of(p.n), p.m), w}, as_column);
+    return prepare(prepared_tile<T>{kernel.tile(source::in_place, kernel.width_of(p.n), p.m), w}, turned);
   }
   return prepare_at_once<T, way::tiles, way::packed_tiles, way::turned_tile, way::turning_tiles_of_columns,
                          way::turning_tiles_of_rows, way::turned_sums_of_columns, way::turned_sums_of_rows,
                          way::few_terms_near, way::column, way::dots_near, way::deep_tiles, way::wide_tile,
-                         way::wide_tiles>(kernel, known, w, p, as_column);
+                         way::wide_tiles>(kernel, known, w, p, turned);
 }
 
 }  // namespace
 
 template <class T>
 prepared_gemm prepare_small(microkernel<T> const& kernel, problem const& given) {
-  bool const is_column = is_row_turned(given);
-  auto const p = is_column ? as_row(given) : given;
+  bool const turned = is_turned(given);
+  auto const p = turned ? as_turned(given) : given;
   if (!is_small(kernel, p)) return {};
   bool const packs = !has_rows_of_b(p);
   auto known = way_of(kernel, p, packs);
   if (known == way::open) known = way_of_several(kernel, operands<T>(p));
   bool const is_at_once = is_of_tile_work(known);
-  auto prepared = is_at_once ? prepare_tile_work(kernel, known, p, packs, is_column)
-                             : prepare(prepared_several<T>{kernel, known, p}, is_column);
+  auto prepared = is_at_once ? prepare_tile_work(kernel, known, p, packs, turned)
+                             : prepare(prepared_several<T>{kernel, known, p}, turned);
   prepared.is_for_one_thread = is_at_once || !is_worth_threads(kernel, p.m, p.n, p.k);
   return prepared;
 }

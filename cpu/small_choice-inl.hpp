@@ -79,12 +79,12 @@ bool is_worth_a_loop(microkernel<T> const& kernel, std::int64_t m, std::int64_t 
 }
 
 // Elements of A, and terms, of which dot products are a column; else the sums end as soon in tiles.
-constexpr std::int64_t worth_dots = 256, few_of_a_row = 5, long_dot = 20;
+constexpr std::int64_t worth_dots = 256, long_dot = 20;
 
 /// Whether a column of so many rows is done sooner by a tile than by dot products.
 inline bool ends_soon_in_tile(std::int64_t m, std::int64_t k) {
-  constexpr std::int64_t few_rows = 4;
-  return (m > few_rows || k < long_dot) && m * k < worth_dots;
+  constexpr std::int64_t few_rows = 4, of_a_tile = 16;
+  return m <= of_a_tile && (m > few_rows || k < long_dot) && m * k < worth_dots;
 }
 
 /// Of a small product that is not one tile. The other ways need some length before they are worth their beginning.
@@ -115,7 +115,7 @@ template <class T>
   std::int64_t const few_rows_turned = trans_a ? 8 : 32;
   if (trans_b && m <= few_rows_turned && n <= kernel.turned_edge && k <= kernel.turned_edge) return way::turned_tile;
   bool const a_along_k = has_rows_of_a(trans_a, m, lda);
-  if (n == 1 && b_row == 1 && a_along_k && k > few_of_a_row && !ends_soon_in_tile(m, k)) return way::column;
+  if (n == 1 && b_row == 1 && a_along_k && are_column_of_dots(m, k) && !ends_soon_in_tile(m, k)) return way::column;
   if (!trans_b && are_whole_rows(kernel, m, n, k)) return way::wide_tile;
   if (!trans_b && is_deep(kernel, m, n, k)) return way::deep_tiles;
   if (!trans_b && m <= kernel.wide_rows && are_in_wide_tiles(host_caches(), kernel, m, n, k)) return way::wide_tiles;

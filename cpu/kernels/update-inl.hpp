@@ -1,7 +1,7 @@
 // Products of a few terms: C costs more than the sums. No sums are kept from step to step of k, and a whole row or
 // column of C is passed over by one loop; tiles would begin and end for every few vectors of it.
 // Included once by each instruction set's file, inside its target; so no include guard and no inline std:: code.
-// Needs <cstdint>, "hwy/highway.h" and lanes-inl.hpp before it.
+// Needs <cstdint>, "hwy/highway.h", lanes-inl.hpp and pack-inl.hpp before it.
 HWY_BEFORE_NAMESPACE();
 namespace tandem::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
@@ -264,10 +264,80 @@ HWY_INLINE void update_columns_of(tile_work<T> const& w, std::int64_t rows) {
   update_columns<T, D, 2, P, E>(w, rows);
 }
 
+// A vector of P terms of as many rows of A as D has lanes, which lie along k, term by term.
+template <class D, int P, class T = hn::TFromD<D>>
+HWY_INLINE void load_terms(T const* HWY_RESTRICT a, std::int64_t a_row, hn::Vec<D> (&of_a)[P]) {
+  D const d;
+  constexpr int Q = 16 / sizeof(T), rest = P % Q;
+  hn::Vec<D> block[Q];
+  if constexpr (P >= Q) {
+    HWY_UNROLL(4)
+    for (int p = 0; p + Q <= P; p += Q) {
+      load_transposed<D, Q>(a + p, a_row, block);
+      HWY_UNROLL(4)
+      for (int q = 0; q < Q; ++q) of_a[p + q] = block[q];
+    }
+    if constexpr (rest > 0) {
+      load_transposed<D, Q>(a + P - Q, a_row, block);
+      HWY_UNROLL(4)
+      for (int q = Q - rest; q < Q; ++q) of_a[P - Q + q] = block[q];
+    }
+  } else if (a_row == P) {
+    hn::Vec<D> v[4];
+    load_interleaved<P>(d, a, v);
+    HWY_UNROLL(4)
+    for (int p = 0; p < P; ++p) of_a[p] = v[p];
+  } else {
+    fixed_lanes<hn::FixedTag<T, Q>, P> const there;
+    HWY_UNROLL(4)
+    for (int q = 0; q < Q; ++q)
+      block[q] = load_blocks(d, [&](int i) HWY_ATTR { return there.load(a + (i * Q + q) * a_row); });
+    transpose_blocks<D, Q>(block);
+    HWY_UNROLL(4)
+    for (int p = 0; p < P; ++p) of_a[p] = block[p];
+  }
+}
+
+// A column of C whose elements lie together, beside rows of A that lie along k: vectors go down it, and A is turned in
+// registers. The last vector overlaps the one before, and what it is added to is read before that is written; of a
+// column shorter than a vector, half as long ones.
+template <class T, class D, int P, ending E>
+HWY_INLINE void update_column(tile_work<T> const& w, T const* HWY_RESTRICT a, T* HWY_RESTRICT c, std::int64_t rows) {
+  D const d;
+  constexpr std::int64_t N = hn::MaxLanes(D());
+  if (rows < N) {
+    if constexpr (N * sizeof(T) > 16) return update_column<T, hn::Half<D>, P, E>(w, a, c, rows);
+    return update_columns<T, hn::CappedTag<T, 1>, 1, P, E>(w, rows);
+  }
+  std::int64_t const a_row = w.a_row, b_row = w.b_row, last = rows - N;
+  auto const alpha = hn::Set(d, w.alpha), beta = hn::Set(d, w.beta);
+  hn::Vec<D> of_b[P];
+  HWY_UNROLL(8)
+  for (int p = 0; p < P; ++p) of_b[p] = hn::Set(d, w.b[p * b_row]);
+  auto const update = [&](std::int64_t i, hn::Vec<D> old) HWY_ATTR {
+    hn::Vec<D> of_a[P];
+    load_terms<D, P>(a + i * a_row, a_row, of_a);
+    hn::StoreU(updated<D, P, E>(of_a, of_b, alpha, beta, old), d, c + i);
+  };
+  auto const old_of = [&](std::int64_t i) HWY_ATTR { return E == ending::added ? hn::LoadU(d, c + i) : hn::Zero(d); };
+  auto const old_of_last = old_of(last);
+  for (std::int64_t i = 0; i < last; i += N) update(i, old_of(i));
+  update(last, old_of_last);
+}
+
 // Some vectors of each row of C.
 template <class T, int P>
 HWY_NOINLINE void update_down(tile_work<T> const& w, std::int64_t rows, bool) {
   constexpr int N = lanes<T>;
+  if constexpr (P > 1) {
+    if (w.cols == 1 && w.ldc == 1 && w.a_col == 1) {
+      using D = hn::ScalableTag<T>;
+      auto const how = ending_of(w);
+      if (how == ending::plain) return update_column<T, D, P, ending::plain>(w, w.a, w.c, rows);
+      if (how == ending::scaled) return update_column<T, D, P, ending::scaled>(w, w.a, w.c, rows);
+      return update_column<T, D, P, ending::added>(w, w.a, w.c, rows);
+    }
+  }
   auto const how = ending_of(w);
   if (how == ending::plain) return update_columns_of<T, N, P, ending::plain>(w, rows);
   if (how == ending::scaled) return update_columns_of<T, N, P, ending::scaled>(w, rows);

@@ -212,6 +212,11 @@ TEST_CASE("a few terms, along C's rows and down them, with B as it lies and turn
                                      {60, 7},
                                      {3, 300},
                                      {1, 203},
+                                     {1, 47},
+                                     {1, 10},
+                                     {1, 3},
+                                     {203, 1},
+                                     {47, 1},
                                      {70, 61},
                                      {15, 601}}) {
             INFO(m, "x", n, "x", k, " ", trans_a, trans_b);
@@ -440,6 +445,9 @@ TEST_CASE("a few columns or rows beside operands of any length and layout") {
                            {5000, 3, 130},
                            {1100, 11, 90},
                            {900, 24, 50},
+                           {70000, 3, 10},  // A passes once, from beyond L2
+                           {30000, 5, 25},
+                           {20000, 18, 12},
                            {130, 7, 100},
                            {4, 220, 40},
                            {4, 500, 20},

@@ -116,12 +116,12 @@ std::vector<double> sums_of(std::int64_t rows, std::int64_t cols, std::int64_t k
 /// Lays A, transposed or not, and B for a product of a few terms; returns its sums.
 template <class T>
 std::vector<double> sums_of_terms(operand<T>& a, operand<T>& b, std::int64_t rows, std::int64_t cols, std::int64_t k,
-                                  bool trans_a) {
+                                  bool trans_a, std::int64_t gap = 2) {
   b.lay(k, cols, cols + 3);
   if (trans_a)
     a.lay(k, rows, rows + 1);
   else
-    a.lay(rows, k, k + 2);
+    a.lay(rows, k, k + gap);
   return sums_of(
       rows, cols, k, [&](auto i, auto p) { return trans_a ? a.at(p, i) : a.at(i, p); },
       [&](auto p, auto j) { return b.at(p, j); });
@@ -318,6 +318,30 @@ TEST_CASE("down C's rows: every number of terms, and every width up to the vecto
               }
           }
     }
+  });
+}
+
+TEST_CASE("down a column whose elements lie together: rows of A are turned, whether they lie together or apart") {
+  for_each_microkernel([]<class T>(microkernel<T> const& kernel) {
+    constexpr std::int64_t most_rows = 70, most_terms = microkernel<T>::most_terms;
+    operand<T> a(most_rows * (most_terms + 3)), b(most_terms * 4);
+    checked_c<T> c(most_rows);
+    for (std::int64_t k = 1; k <= most_terms; ++k)
+      for (std::int64_t rows = 1; rows <= most_rows; ++rows)
+        for (std::int64_t const gap : {0, 1, 3}) {
+          auto const sums = sums_of_terms(a, b, rows, 1, k, false, gap);
+          for (auto const& s : all_scalars) {
+            INFO(rows, " x 1 x ", k, " gap ", gap, ", alpha ", s.alpha, ", beta ", s.beta);
+            CHECK(c.errors({rows, 1, 1, 1}, sums, s, [&](T* to) {
+              tandem::cpu::tile_work<T> w;
+              w.a = a.data(), w.a_row = a.ld(), w.a_col = 1;
+              w.b = b.data(), w.b_row = b.ld();
+              w.alpha = static_cast<T>(s.alpha), w.beta = static_cast<T>(s.beta);
+              w.c = to, w.ldc = 1, w.cols = 1;
+              kernel.update_down[static_cast<std::size_t>(k - 1)](w, rows, false);
+            }) == 0);
+          }
+        }
   });
 }
 
