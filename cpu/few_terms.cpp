@@ -70,11 +70,20 @@ template <class T>
 bool suits_few_terms(microkernel<T> const& kernel, operands<T> const& o) {
   if (!are_few_terms(kernel, o.m, o.n, o.k, o.a_row)) return false;
   if (goes_down(kernel, o.m, o.n, o.k)) return true;
-  // Beyond the caches C is stored past them, by tiles, unless it is a few rows. With more than a few terms and a B as
-  // it lies tiles take half the time on Intel's processors once C is in L3; on Zen 5 they take half more.
-  constexpr std::int64_t size = sizeof(T), few = 4;
+  constexpr std::int64_t size = sizeof(T), few = 4, line = 64;
   auto const& caches = host_caches();
-  if (o.k <= few || o.b_col != 1 || is_like_zen5(caches)) return o.m <= few || o.m * o.n * size <= caches.l3 / 2;
+  // Beyond the caches C is stored past them, by tiles, unless it is a few rows. Rows that are no whole lines are not:
+  // whole ones one after the other take less than pieces of them in tiles if they are short, or not many. (Measured on
+  // a Zen 4.)
+  bool const is_far = o.m * o.n * size > caches.l3 / 2;
+  if (is_far && o.ldc * size % line != 0) {
+    constexpr std::int64_t short_row = 2048, of_few_terms = 2560, some_rows = 128;  // bytes of a row; rows
+    bool const are_some = o.m > 2 * kernel.mr && o.m <= some_rows;
+    return o.m <= few || are_some || o.n * size <= (o.k <= few ? of_few_terms : short_row);
+  }
+  // With more than a few terms and a B as it lies tiles take half the time on Intel's processors once C is in L3; on
+  // Zen 5 they take half more.
+  if (o.k <= few || o.b_col != 1 || is_like_zen5(caches)) return o.m <= few || !is_far;
   return (o.m * o.n + o.k * o.n) * size <= caches.l2;
 }
 

@@ -281,6 +281,18 @@ tiling skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<
   return t;
 }
 
+/// Whether a B from beyond L3 has rows that are neither so short that the hardware follows them from one to the next
+/// nor so long that it follows each: a tile's part of them comes line by line, and the packing of whole ones sooner.
+/// Beside more rows of A than two tiles' it pays for longer ones and a nearer B, too. Measured on a Zen 4.
+template <class T>
+bool comes_in_pieces(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr std::int64_t size = sizeof(T), short_row = 480, long_row = 1152, longer_row = 2048;  // bytes
+  if (!is_like_zen4(caches) || o.b_col != 1) return false;
+  std::int64_t const row = o.n * size, of_b = o.k * row;
+  if (o.m > 2 * kernel.mr) return row <= longer_row && of_b > caches.l3 / 8;
+  return o.m >= kernel.mr / 2 && row >= short_row && row <= long_row && of_b > caches.l3 / 2;
+}
+
 /// Whether a small C has so many terms, in rows of a transposed A and of B, that both pass as streams. On Zen 5 longer
 /// rows that are no whole lines come faster from beyond L3 if they are copied.
 template <class T>
@@ -353,8 +365,10 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   if (!transposed_b && are_whole_rows(kernel, o.m, o.n, o.k)) return whole_rows(o);
   if (!transposed_b && are_in_wide_tiles(caches, kernel, o.m, o.n, o.k)) return wide_tiles(kernel, o);
   if (stay_near(caches, o)) return in_place(kernel, o);
-  if (o.m <= 2 * kernel.mr && !transposed_b && !is_copied_sooner(caches, kernel, o)) return skinny(caches, kernel, o);
-  if (o.n <= 4 * kernel.nr && (o.a_col == 1 || o.m * size <= 512)) {
+  bool const is_skinny = o.m <= 2 * kernel.mr, in_pieces = comes_in_pieces(caches, kernel, o);
+  if (is_skinny && !transposed_b && !in_pieces && !is_copied_sooner(caches, kernel, o))
+    return skinny(caches, kernel, o);
+  if (o.n <= 4 * kernel.nr && (o.a_col == 1 || o.m * size <= 512) && !(is_skinny && in_pieces)) {
     if (leaves_half(kernel, o)) {
       std::int64_t const vectors = quotient(o.n, kernel.lanes);
       t.cols = vectors * kernel.lanes;
@@ -391,7 +405,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
     }
     return t;
   }
-  if (!transposed_b && !near && is_rather_skinny(caches, kernel, o)) return skinny(caches, kernel, o);
+  if (!transposed_b && !near && !in_pieces && is_rather_skinny(caches, kernel, o)) return skinny(caches, kernel, o);
   t = has_low_tiles(caches, kernel, o) ? tiled(caches, o, kernel.rows[3], 3 * kernel.lanes)
                                        : packed_tiling(caches, kernel, o);
   t.pack_a = o.a_col == 1 ? !lies_well(caches, o, t) || lies_in_many_pages(caches, o)

@@ -816,6 +816,49 @@ TEST_CASE("up to eight terms are one loop over C within half of L3, or over a fe
   });
 }
 
+TEST_CASE("a far C whose rows are no whole lines is passed over row by row if they are short or not many") {
+  std::int64_t const l3 = tandem::cpu::host_caches().l3;
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t size = sizeof(T);
+    for (std::int64_t k = 1; k <= 8; ++k) {
+      INFO(k);
+      auto const suits = [&](std::int64_t rows, std::int64_t cols) {
+        return tandem::cpu::suits_few_terms(kernel, product<T>(rows, cols, k));
+      };
+      auto const beyond = [&](std::int64_t edge) { return l3 / size / edge; };
+      std::int64_t const longest = (k <= 4 ? 2560 : 2048) / size;
+      CHECK(suits(beyond(longest), longest - 1));
+      CHECK_FALSE(suits(beyond(longest), longest));  // whole lines
+      CHECK_FALSE(suits(beyond(longest), longest + 1));
+      CHECK(suits(128, beyond(128) / 64 * 64 + 1));
+      CHECK_FALSE(suits(129, beyond(129) / 64 * 64 + 1));
+      CHECK_FALSE(suits(2 * kernel.mr, beyond(2 * kernel.mr) / 64 * 64 + 1));
+    }
+  });
+}
+
+TEST_CASE("on a Zen 4 a far B is packed whose rows come in pieces, neither short nor long") {
+  constexpr cache_sizes zen5{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t size = sizeof(T), some = 480 / size, many = 1152 / size, more = 2048 / size;
+    auto const packs = [&](cache_sizes const& caches, std::int64_t m, std::int64_t n, std::int64_t bytes) {
+      return tandem::cpu::choose_tiling(caches, kernel, product<T>(m, n, bytes / size / n)).pack_b;
+    };
+    std::int64_t const far = 20 << 20, nearer = 15 << 20, m = 2 * kernel.mr;
+    CHECK(packs(zen4, m, some, far));
+    CHECK(packs(zen4, m, many, far));
+    CHECK(packs(zen4, kernel.mr, many, far));
+    CHECK_FALSE(packs(zen4, m, some - 1, far));
+    CHECK_FALSE(packs(zen4, m, many + 1, far));
+    CHECK_FALSE(packs(zen4, m, many, nearer));
+    CHECK_FALSE(packs(zen5, m, many, far));
+    if (kernel.rows[3] < 8) return;  // a few rows more are packed as it is
+    CHECK(packs(zen4, m + 1, more, nearer));
+    CHECK_FALSE(packs(zen4, m + 1, more + 1, nearer));
+    CHECK_FALSE(packs(zen4, m + 1, more, 3 << 20));
+  });
+}
+
 TEST_CASE("a C beyond L2 is asked for a tile early where sums are short") {
   cache_sizes const caches{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 256 << 20};
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
