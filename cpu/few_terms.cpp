@@ -82,8 +82,8 @@ bool suits_few_terms(microkernel<T> const& kernel, operands<T> const& o) {
     return o.m <= few || are_some || o.n * size <= (o.k <= few ? of_few_terms : short_row);
   }
   // With more than a few terms and a B as it lies tiles take half the time on Intel's processors once C is in L3; on
-  // Zen 5 they take half more.
-  if (o.k <= few || o.b_col != 1 || is_like_zen5(caches)) return o.m <= few || !is_far;
+  // a Zen 4 and a Zen 5 they take half more.
+  if (o.k <= few || o.b_col != 1 || is_like_zen4(caches) || is_like_zen5(caches)) return o.m <= few || !is_far;
   return (o.m * o.n + o.k * o.n) * size <= caches.l2;
 }
 

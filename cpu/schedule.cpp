@@ -437,7 +437,9 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
   t.asks_for_next_c = t.asks_for_c && o.k <= short_sum;
   t.asks_for_a = !as_streams && (!has_small_l2(caches) || t.kc * size >= short_row);
   bool const is_low = has_small_l2(caches) && has_low_tiles(caches, kernel, o);
-  if (is_beyond_l2 && !t.in_place && !t.streaming && !is_low && o.k <= few && kernel.rows[4] > 0 &&
+  // What others leave of L3, on a Zen 4, where a C from beyond it comes sooner to high tiles.
+  bool const is_too_far = is_like_zen4(caches) && o.m * o.n * size > caches.l3 / 16 * 5;
+  if (is_beyond_l2 && !is_too_far && !t.in_place && !t.streaming && !is_low && o.k <= few && kernel.rows[4] > 0 &&
       o.m > 2 * kernel.mr && o.n > 4 * kernel.nr && o.k * o.n * size <= caches.l2 / 2) {
     // C takes longer than the sums. Of wide tiles it has fewer rows at a time, each longer, and the hardware looks
     // ahead; from beyond L3 not far enough: there the C of the second tile from here is asked for.

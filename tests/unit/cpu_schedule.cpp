@@ -49,6 +49,8 @@ TEST_CASE("TANDEM_CACHES overrides what the system says") {
   if (before) setenv("TANDEM_CACHES", saved.c_str(), 1);
 }
 
+constexpr cache_sizes zen4{.l1 = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
+
 /// A product of packed rows without data.
 template <class T>
 tandem::cpu::operands<T> product(std::int64_t m, std::int64_t n, std::int64_t k, bool trans_a = false,
@@ -526,17 +528,17 @@ TEST_CASE(
       return tandem::cpu::choose_tiling({.l1 = l1, .l2 = l2, .l3 = 8 << 20}, kernel,
                                         product<T>(4 * line, cols, k, true));
     };
-    constexpr std::int64_t zen4 = 32 << 10, zen5 = 48 << 10, of_amd = 1 << 20, of_intel = 2 << 20;
+    constexpr std::int64_t l1_of_zen4 = 32 << 10, l1_of_zen5 = 48 << 10, of_amd = 1 << 20, of_intel = 2 << 20;
     if (n > 4 * kernel.nr) return;  // not a narrow C
-    CHECK(choose(zen5, of_amd, n, 100000).a_ahead > 0);
-    CHECK(choose(zen5, of_amd, n - 1, 100000).a_ahead == 0);
-    CHECK(choose(zen5, of_amd, n - 1, 1000).a_ahead > 0);
-    CHECK(choose(zen4, of_amd, n - 1, 100000).a_ahead > 0);
-    CHECK(choose(zen5, of_intel, n - 1, 100000).a_ahead > 0);
-    CHECK(choose(zen5, of_amd, n, 100000).kc == (sizeof(T) == 4 ? 512 : 128));
-    CHECK(choose(zen4, of_amd, n, 100000).kc == 2048 / sizeof(T));
-    CHECK(choose(zen4, of_amd / 2, n, 100000).kc == 128);  // a Zen 3
-    CHECK(choose(zen5, of_intel, n, 100000).kc == 2048 / sizeof(T));
+    CHECK(choose(l1_of_zen5, of_amd, n, 100000).a_ahead > 0);
+    CHECK(choose(l1_of_zen5, of_amd, n - 1, 100000).a_ahead == 0);
+    CHECK(choose(l1_of_zen5, of_amd, n - 1, 1000).a_ahead > 0);
+    CHECK(choose(l1_of_zen4, of_amd, n - 1, 100000).a_ahead > 0);
+    CHECK(choose(l1_of_zen5, of_intel, n - 1, 100000).a_ahead > 0);
+    CHECK(choose(l1_of_zen5, of_amd, n, 100000).kc == (sizeof(T) == 4 ? 512 : 128));
+    CHECK(choose(l1_of_zen4, of_amd, n, 100000).kc == 2048 / sizeof(T));
+    CHECK(choose(l1_of_zen4, of_amd / 2, n, 100000).kc == 128);  // a Zen 3
+    CHECK(choose(l1_of_zen5, of_intel, n, 100000).kc == 2048 / sizeof(T));
   });
 }
 
@@ -582,8 +584,6 @@ TEST_CASE("threads share k alone where C's rows are whole, in panels of B that a
     CHECK(g.terms == 2);
   });
 }
-
-constexpr cache_sizes zen4{.l1 = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
 
 TEST_CASE("two threads share rows rather than columns where little is done for a row of C") {
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
@@ -776,6 +776,19 @@ TEST_CASE("beside a far C few terms of a B within half of L2 are in wide tiles, 
     });
 }
 
+TEST_CASE("on a Zen 4 not beside a C from beyond five sixteenths of L3") {
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    if (kernel.rows[4] == 0) return;
+    constexpr std::int64_t size = sizeof(T), n = 300;
+    auto const is_in_wide_tiles = [&](cache_sizes const& caches, std::int64_t bytes) {
+      return tandem::cpu::choose_tiling(caches, kernel, product<T>(bytes / size / n, n, 16)).c_ahead > 0;
+    };
+    CHECK(is_in_wide_tiles(zen4, 10 << 20));
+    CHECK_FALSE(is_in_wide_tiles(zen4, 11 << 20));
+    CHECK(is_in_wide_tiles({48 << 10, 1 << 20, 32 << 20}, 11 << 20));
+  });
+}
+
 TEST_CASE("vectors go down C's rows where C is high, and B's have room in registers beside them") {
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
     std::int64_t const two = 2 * kernel.lanes;
@@ -795,7 +808,7 @@ TEST_CASE("vectors go down C's rows where C is high, and B's have room in regist
   });
 }
 
-// Five to eight terms of a B as it lies are measured by processor: only Zen 5 is said to gain here.
+// Five to eight terms of a B as it lies are measured by processor: only Zen 4 and Zen 5 are said to gain here.
 TEST_CASE("up to eight terms are one loop over C within half of L3, or over a few rows of any length") {
   auto const& caches = tandem::cpu::host_caches();
   std::int64_t const l3 = caches.l3;
@@ -803,7 +816,7 @@ TEST_CASE("up to eight terms are one loop over C within half of L3, or over a fe
     std::int64_t const n = 128, m = l3 / 2 / n / static_cast<std::int64_t>(sizeof(T));
     for (bool const trans_b : {false, true})
       for (std::int64_t k = 1; k <= 9; ++k) {
-        if (k > 4 && k <= 8 && !trans_b && !is_like_zen5(caches)) continue;
+        if (k > 4 && k <= 8 && !trans_b && !is_like_zen4(caches) && !is_like_zen5(caches)) continue;
         INFO(k, " ", trans_b);
         auto const suits = [&](std::int64_t rows, std::int64_t cols) {
           return tandem::cpu::suits_few_terms(kernel, product<T>(rows, cols, k, false, trans_b));
