@@ -77,7 +77,8 @@ bool suits_few_terms(microkernel<T> const& kernel, operands<T> const& o) {
   // a Zen 4.)
   bool const is_far = o.m * o.n * size > caches.l3 / 2;
   if (is_far && o.ldc * size % line != 0) {
-    constexpr std::int64_t short_row = 2048, of_few_terms = 2560, some_rows = 128;  // bytes of a row; rows
+    constexpr std::int64_t short_row = 2048, of_few_terms = 2560;  // bytes
+    std::int64_t const some_rows = o.k == 1 && size == 4 ? 64 : 128;
     bool const are_some = o.m > 2 * kernel.mr && o.m <= some_rows;
     return o.m <= few || are_some || o.n * size <= (o.k <= few ? of_few_terms : short_row);
   }

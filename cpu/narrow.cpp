@@ -194,14 +194,14 @@ void sum_in_panels(microkernel<T> const& kernel, operands<T> const& o, span_of r
 template <class T>
 bool suits_narrow(microkernel<T> const& kernel, operands<T> const& o) {
   if (o.a_row != 1) return false;
-  if (fills_vectors(kernel, o.m, o.n, o.k, o.b_col != 1) && o.m * o.n * o.k <= little_work)
-    return is_faster_turned(kernel, o);
+  bool const is_near = stays_in_l2(o), is_little = o.m * o.n * o.k <= little_work;
+  if (o.m >= o.n && !is_near && is_in_tiles(kernel, o)) return true;
+  if (is_little && fills_vectors(kernel, o.m, o.n, o.k, o.b_col != 1)) return is_faster_turned(kernel, o);
   if (o.m < o.n) return false;
-  if (o.m >= kernel.lanes && stays_in_l2(o)) return is_faster_turned(kernel, o);
-  if (is_in_tiles(kernel, o)) return true;
+  if (o.m >= kernel.lanes && is_near) return is_faster_turned(kernel, o);
   // Of more work, tiles would copy A or come back to each of its rows for every few columns.
   std::int64_t const quarters = 4 * o.n, vector = kernel.lanes;
-  if (quarters <= (stays_in_l2(o) ? 8 : comes_from_far(o) ? 7 : 3) * vector) return true;
+  if (quarters <= (is_near ? 8 : comes_from_far(o) ? 7 : 3) * vector) return true;
   constexpr std::int64_t long_sum = 256;  // beside which turning C is nothing
   if (o.n <= 2 * vector && is_in_panels(kernel, o) && choose_tiling(host_caches(), kernel, o).pack_a) return true;
   std::int64_t const filled = ceil_div(o.n, vector) * vector;

@@ -289,7 +289,7 @@ bool comes_in_pieces(cache_sizes const& caches, microkernel<T> const& kernel, op
   constexpr std::int64_t size = sizeof(T), short_row = 480, long_row = 1152, longer_row = 2048;  // bytes
   if (!is_like_zen4(caches) || o.b_col != 1) return false;
   std::int64_t const row = o.n * size, of_b = o.k * row;
-  if (o.m > 2 * kernel.mr) return row <= longer_row && of_b > caches.l3 / 8;
+  if (o.m > 2 * kernel.mr) return row <= longer_row && of_b > caches.l3 / 5;
   return o.m >= kernel.mr / 2 && row >= short_row && row <= long_row && of_b > caches.l3 / 2;
 }
 

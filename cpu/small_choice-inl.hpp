@@ -100,7 +100,7 @@ way way_of_several(microkernel<T> const& kernel, operands<T> const& o) {
 template <class T>
 bool suits_turned_sums(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, bool trans_b) {
   constexpr std::int64_t size = sizeof(T), few = 4;
-  if (k > kernel.most_terms || k < 2 || n < 2 || m < (n == 2 ? 1 : 2) * kernel.lanes) return false;
+  if (k > kernel.most_terms || k < 2 || n < 2 || m < 3 * kernel.lanes) return false;
   if (turned_apart(kernel, m) * n * size > most_turned_bytes) return false;
   if (trans_b) return n <= few;
   return n <= 3 && (k >= n + 2 || (n == 2 && size == sizeof(float)));
