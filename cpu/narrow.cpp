@@ -4,10 +4,9 @@
 //
 // An A that stays in L2 is passed over by register tiles, each with all of k, which are turned in registers; so is a
 // larger one of few terms that passes once. So few sums that they would wait for themselves are turned behind deep
-// tiles. Another large A is passed over by the tiles of a
-// skinny C, in panels of k; or where terms are few, or such tiles would copy it, by panels of a few terms, each of
-// whose rows is a stream, which the hardware follows by itself. A term is rounded once in each product of its panel,
-// once by each later panel and at the end, at most k + 2 times.
+// tiles. Another large A is passed over by the tiles of a skinny C, in panels of k; or where terms are few, or such
+// tiles would copy it, by panels of a few terms, each of whose rows is a stream, which the hardware follows by itself.
+// A term is rounded once in each product of its panel, once by each later panel and at the end, at most k + 2 times.
 #include "cpu/narrow.hpp"
 
 #include <algorithm>
