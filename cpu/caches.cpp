@@ -1,10 +1,14 @@
 // The sizes of the caches, from the environment or from Linux.
 #include "cpu/caches.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <string>
+
+#include <tandem/error.hpp>
 
 namespace tandem::cpu {
 namespace {
@@ -39,20 +43,25 @@ cache_sizes ask_system(cache_sizes sizes) {
 
 }  // namespace
 
-cache_sizes parse_caches(std::string_view text, cache_sizes otherwise) {
+cache_sizes parse_caches(std::string_view text) {
   auto const first = text.find(',');
   auto const second = first == text.npos ? first : text.find(',', first + 1);
-  if (second == text.npos) return otherwise;
-  cache_sizes const sizes{.l1 = parse_size(text.substr(0, first)),
-                          .l2 = parse_size(text.substr(first + 1, second - first - 1)),
-                          .l3 = parse_size(text.substr(second + 1))};
-  return sizes.l1 > 0 && sizes.l2 > 0 && sizes.l3 > 0 ? sizes : otherwise;
+  cache_sizes sizes{.l1 = 0, .l2 = 0, .l3 = 0};
+  if (second != text.npos) {
+    sizes.l1 = parse_size(text.substr(0, first));
+    sizes.l2 = parse_size(text.substr(first + 1, second - first - 1));
+    sizes.l3 = parse_size(text.substr(second + 1));
+  }
+  if (sizes.l1 == 0 || sizes.l2 == 0 || sizes.l3 == 0)
+    throw error(
+        errc::unsupported,
+        fmt::format("TANDEM_CACHES is \"{}\": not three sizes such as \"48K,1M,32M\" (K, M, G or bytes)", text));
+  return sizes;
 }
 
 cache_sizes read_caches() {
-  cache_sizes const system = ask_system({});
   char const* const text = std::getenv("TANDEM_CACHES");
-  return text ? parse_caches(text, system) : system;
+  return text != nullptr ? parse_caches(text) : ask_system({});
 }
 
 cache_sizes const& host_caches() {

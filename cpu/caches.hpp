@@ -38,10 +38,10 @@ inline bool is_like_zen4(cache_sizes const& caches) {
   return !has_large_l2(caches) && !has_small_l2(caches) && !is_like_zen5(caches);
 }
 
-/// Reads "48K,1M,32M" (K, M, G or plain bytes); returns `otherwise` where the text is anything else.
-cache_sizes parse_caches(std::string_view text, cache_sizes otherwise);
+/// Reads L1, L2 and L3 as in "48K,1M,32M" (K, M, G or plain bytes). Any other text is an error, errc::unsupported.
+cache_sizes parse_caches(std::string_view text);
 
-/// TANDEM_CACHES from the environment, else what the operating system says of the first processor.
+/// `parse_caches` of TANDEM_CACHES, where it is set, else what the operating system says of the first processor.
 cache_sizes read_caches();
 
 /// `read_caches()`, read once.

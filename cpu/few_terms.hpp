@@ -9,6 +9,8 @@
 
 namespace tandem::cpu {
 
+static_assert(microkernel<float>::most_terms == most_few_terms && microkernel<double>::most_terms == most_few_terms);
+
 /// Whether vectors go down C's rows instead of along them, with B in registers.
 template <class T>
 bool goes_down(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -21,9 +23,9 @@ bool goes_down(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std
 /// Of a column of C beside rows of A that lie along k, whether dot products are faster than passes of a few terms,
 /// which turn A in registers.
 inline bool are_column_of_dots(std::int64_t m, std::int64_t k) {
-  constexpr std::int64_t most = 8, many_rows = 48;
+  constexpr std::int64_t many_rows = 48;
   std::int64_t const few = has_large_l2(host_caches()) ? 5 : 4;
-  return k > most || (k > few && m < many_rows);
+  return k > most_few_terms || (k > few && m < many_rows);
 }
 
 /// Whether there are so few terms, of operands that are near; `a_row` from a row of A to the next.

@@ -49,12 +49,15 @@ operands<T> turned(operands<T> const& o) {
 /// them.
 inline bool is_row_turned(problem const& p) { return p.n == 1 && p.ldc == 1 && p.m > 1 && (p.trans_a || p.lda == 1); }
 
+/// Terms of products whose C costs more than their sums.
+inline constexpr std::int64_t most_few_terms = 8;
+
 /// Whether C is a row, and op(B)'s columns, of a few terms, lie together: it is a column beside them. Of up to 32 bytes
 /// of C op(B) is turned in registers.
 inline bool is_column_turned(problem const& p) {
-  constexpr std::int64_t most_terms = 8, most_turned_bytes = 32;
+  constexpr std::int64_t most_turned_bytes = 32;
   std::int64_t const size = p.dtype == dtype::f32 ? sizeof(float) : sizeof(double);
-  return p.m == 1 && p.n * size > most_turned_bytes && p.trans_b && p.k > 1 && p.k <= most_terms;
+  return p.m == 1 && p.n * size > most_turned_bytes && p.trans_b && p.k > 1 && p.k <= most_few_terms;
 }
 
 /// Whether C is multiplied as its transpose, in which A and B have changed places and are read as they lie.

@@ -426,12 +426,13 @@ tiling packed_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
 template <class T>
 tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   auto t = cut(caches, kernel, o);
-  constexpr std::int64_t size = sizeof(T), few = 24, short_sum = 256, short_row = 256;
+  constexpr std::int64_t size = sizeof(T), few = 24, short_sum = 256, short_row = 256, short_row_of_c = 88;
   bool const transposed_b = o.b_col != 1, is_beyond_l2 = o.m * o.n * size > caches.l2;
   bool const as_streams = are_short_rows(caches, kernel, o);
   // Intel's processors fetch C's rows ahead by themselves, and lose where it is asked for, unless a tile has whole
-  // rows; so do those of a small L2.
-  t.asks_for_c = is_beyond_l2 && !as_streams && ((!has_large_l2(caches) && !has_small_l2(caches)) || o.n <= t.cols);
+  // rows, and these are no stream; so do those of a small L2.
+  bool const whole_rows = o.n <= t.cols && !(has_large_l2(caches) && o.ldc == o.n && o.n * size <= short_row_of_c);
+  t.asks_for_c = is_beyond_l2 && !as_streams && ((!has_large_l2(caches) && !has_small_l2(caches)) || whole_rows);
   t.dot_cols = columns_of_dots(kernel, o);
   t.streaming = streams(caches, o, t);
   t.asks_for_next_c = t.asks_for_c && o.k <= short_sum;
@@ -507,7 +508,9 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
 template <class T>
 tiling tiling_of_parts(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o, tiling t,
                        grid const& g) {
-  if (!has_large_l2(caches) || !t.pack_b || !is_shared_by_many(g)) return t;
+  if (!has_large_l2(caches) || !is_shared_by_many(g)) return t;
+  if (o.ldc == o.n && o.n <= t.cols) t.asks_for_c = false;  // which comes as a stream
+  if (!t.pack_b) return t;
   constexpr std::int64_t size = sizeof(T), places = 4;
   std::int64_t const columns = ceil_div(o.n, g.cols);
   lower_tiles(caches, kernel, o, columns, t);

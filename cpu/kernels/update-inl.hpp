@@ -66,6 +66,15 @@ HWY_INLINE void sum_vectors(hn::Vec<D> const (&of_a)[P], LoadB const& load_b, hn
   }
 }
 
+// Whether C begins so few elements behind B, modulo a page, that from there on loads would wait for the stores before
+// them, to addresses that differ by a multiple of 4096 bytes.
+template <class T>
+HWY_INLINE bool is_just_behind(T const* c, T const* b, int elements) {
+  constexpr std::uintptr_t page = 4096;
+  auto const behind = (reinterpret_cast<std::uintptr_t>(c) - reinterpret_cast<std::uintptr_t>(b)) % page;
+  return behind > 0 && behind < static_cast<std::uintptr_t>(elements) * sizeof(T);
+}
+
 // R rows of C, from end to end, beside those of A from a on. `asks`: for what far_tile_work says, the next rows of C or
 // those of B that are b_ahead, or both.
 template <class T, int R, int P, ending E, bool asks>
@@ -90,12 +99,15 @@ HWY_INLINE void update_rows(tile_work<T> const& w, T const* HWY_RESTRICT a, T* H
   }
   std::int64_t j = 0;
   // Some vectors of a row go together, as the registers allow: their stores share lines, and of one row all are read
-  // before the first is written, since a load waits for a store to an address that differs by a multiple of 4096 bytes.
+  // before the first is written, and those of a C just behind B backwards.
   constexpr bool writes_stretches = has_mask_registers && P <= 2 && E != ending::added;
   constexpr int V = R == 1 || writes_stretches ? 4 : 1;
   if constexpr (V > 1 && !asks) {
-    rows_of<T, P> rows_of_b(b, b_row, V * N);
-    for (; j + V * N <= n; j += V * N, rows_of_b.advance()) {
+    bool const backwards = R == 1 && n >= V * N && is_just_behind(c, b, V * N);
+    std::int64_t const step = backwards ? -V * N : V * N;
+    std::int64_t at = backwards ? (n / (V * N) - 1) * (V * N) : 0;
+    rows_of<T, P> rows_of_b(b + at, b_row, step);
+    for (; j + V * N <= n; j += V * N, at += step, rows_of_b.advance()) {
       auto const load_b = [&](int p, int v) HWY_ATTR { return hn::LoadU(d, rows_of_b.at(p) + v * N); };
       hn::Vec<D> of_bs[V][P];  // which several rows share
       if constexpr (R > 1) {
@@ -107,7 +119,7 @@ HWY_INLINE void update_rows(tile_work<T> const& w, T const* HWY_RESTRICT a, T* H
       }
       HWY_UNROLL(8)
       for (int r = 0; r < R; ++r) {
-        T* const to = c + r * ldc + j;
+        T* const to = c + r * ldc + at;
         hn::Vec<D> results[V];
         if constexpr (R > 1)
           sum_vectors<D, P, V>(

@@ -80,6 +80,10 @@ constexpr std::array all_long{product_size{260, 270, 4201}, product_size{600, 42
                               product_size{4201, 600, 1100}};
 /// More multiply-adds than 2^31, and just 2^32.
 constexpr std::array countless{product_size{1301, 1303, 1307}, product_size{2048, 2048, 1024}};
+/// An operand past caches that is a few lines, or has a few elements in each: beside it some programs turn C, or go
+/// through A or B as streams.
+constexpr std::array far_and_narrow{product_size{40009, 3, 7}, product_size{3, 40009, 7}, product_size{203, 7, 33001},
+                                    product_size{7, 203, 33001}};
 /// Past a wave of usual blocks on a large GPU, with several steps of k; and past the rows of such blocks that are
 /// renumbered for the cache.
 constexpr std::array many_tiles{product_size{1550, 1570, 270}, product_size{3100, 3070, 40}};
@@ -307,6 +311,8 @@ class scale_rung {
     for (auto const& s : long_sided) keeps_digits(s, form++);
     for (auto const& s : {vectors[0], vectors[1], thin_sided[2], thin_sided[3]}) keeps_digits(s, form++);
     if (often) keeps_digits(all_long[0], form++);
+    for (int i = 0; often && i < storage_forms; ++i)
+      for (auto const& s : far_and_narrow) check(varied(s, i));
     for (int i = 0; i < (often ? storage_forms : 4); ++i)
       for (auto const& s : {product_size{801, 803, 65}, product_size{20011, 40, 30}, product_size{40, 20011, 30}})
         check(varied(s, i));

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <random>
 #include <thread>
 #include <type_traits>
@@ -411,6 +412,44 @@ TEST_CASE("rows of C have the same bits where B is asked for ahead") {
         CHECK(std::memcmp(asked.data(), update(0).data(), asked.size() * sizeof(T)) == 0);
         CHECK(asked != before);
       }
+  });
+}
+
+TEST_CASE("rows of C have the same bits where they lie just behind B, modulo a page") {
+  for_each_microkernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t page = 4096 / sizeof(T), longest = 300, lines = 16, least = 64 / sizeof(T);
+    std::vector<T> memory(static_cast<std::size_t>(40 * page));
+    void* first = memory.data();
+    std::size_t room = memory.size() * sizeof(T);
+    REQUIRE(std::align(4096, 30 * 4096, first, room) != nullptr);
+    T* const b = static_cast<T*>(first);
+    auto const numbers = normal_numbers<T>(8 * longest), a = normal_numbers<T>(3 * 8);
+    std::ranges::copy(numbers, b);
+    for (std::int64_t k = 1; k <= kernel.most_terms; ++k)
+      for (std::int64_t const rows : {1, 3})
+        for (std::int64_t const n :
+             std::initializer_list<std::int64_t>{17, 4 * kernel.lanes, 12 * kernel.lanes - 1, longest})
+          for (T const beta : {T(0), T(0.5)}) {
+            INFO(rows, "x", n, "x", k, ", beta ", beta);
+            auto const update = [&](std::int64_t behind) {
+              T* const c = b + 10 * page + behind;
+              std::fill_n(c - least, rows * n + 2 * least, T(7));
+              tandem::cpu::tile_work<T> w;
+              w.alpha = T(-1.25), w.beta = beta;
+              w.a = a.data(), w.a_row = k, w.a_col = 1;
+              w.b = b, w.b_row = n;
+              w.c = c, w.ldc = n, w.cols = n;
+              kernel.update_along[static_cast<std::size_t>(k - 1)](w, rows, false);
+              return std::vector<T>(c - least, c + rows * n + least);
+            };
+            auto const far = update(page / 2);
+            for (std::int64_t line = 1; line <= lines; ++line) {
+              auto const near = update(line * least);
+              CHECK(std::memcmp(near.data(), far.data(), far.size() * sizeof(T)) == 0);
+            }
+            CHECK(far[static_cast<std::size_t>(least)] != T(7));
+            CHECK(far.back() == T(7));
+          }
   });
 }
 

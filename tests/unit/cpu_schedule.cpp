@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include <tandem/error.hpp>
@@ -17,22 +18,24 @@
 using tandem::cpu::cache_sizes;
 using tandem::cpu::parse_caches;
 
-namespace {
-constexpr cache_sizes other{.l1 = 1, .l2 = 2, .l3 = 3};
-}
-
 TEST_SUITE_BEGIN("cpu_schedule");
 
 TEST_CASE("cache sizes are read with their units") {
-  CHECK(parse_caches("48K,1M,32M", other) == cache_sizes{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20});
-  CHECK(parse_caches("32768,524288,1G", other) == cache_sizes{.l1 = 32768, .l2 = 524288, .l3 = 1 << 30});
+  CHECK(parse_caches("48K,1M,32M") == cache_sizes{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20});
+  CHECK(parse_caches("32768,524288,1G") == cache_sizes{.l1 = 32768, .l2 = 524288, .l3 = 1 << 30});
 }
 
-TEST_CASE("text that is not three sizes changes nothing") {
+TEST_CASE("text that is not three sizes is an error with the text") {
   for (char const* text : {"", "48K", "48K,1M", "48K,1M,", "48K,1M,32X", "-1,1M,32M", "0,1M,32M", "48K,1M,32M,1",
                            "99999999999999999999,1M,32M", "48 K,1M,32M"}) {
     CAPTURE(text);
-    CHECK(parse_caches(text, other) == other);
+    try {
+      parse_caches(text);
+      FAIL("sizes");
+    } catch (tandem::error const& e) {
+      CHECK(e.code() == tandem::errc::unsupported);
+      CHECK(std::strstr(e.what(), ('"' + std::string(text) + '"').c_str()) != nullptr);
+    }
   }
 }
 
@@ -433,18 +436,34 @@ TEST_CASE("short sums are made in tiles of three vectors on Intel's processors, 
   });
 }
 
-TEST_CASE("a C beyond L2 is asked for; on Intel's processors only if a tile has its whole rows") {
+TEST_CASE("a C beyond L2 is asked for; on Intel's processors only if a tile has its whole rows, which are no stream") {
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
-    auto const asks = [&](std::int64_t l2, std::int64_t m, std::int64_t n) {
-      return tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = l2, .l3 = 256 << 20}, kernel, product<T>(m, n, 100))
-          .asks_for_c;
+    constexpr std::int64_t size = sizeof(T), short_row = 88;
+    auto const of = [](std::int64_t m, std::int64_t n, std::int64_t gap) {
+      auto o = product<T>(m, n, 100);
+      o.ldc += gap;
+      return o;
+    };
+    auto const asks = [&](std::int64_t l2, std::int64_t m, std::int64_t n, std::int64_t gap = 0) {
+      return tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = l2, .l3 = 256 << 20}, kernel, of(m, n, gap)).asks_for_c;
     };
     std::int64_t const many = 2000000 / kernel.nr;  // C has 8 or 16 MB
     CHECK(asks(1 << 20, many, kernel.nr));
-    CHECK(asks(2 << 20, many, kernel.nr));
+    CHECK(asks(2 << 20, many, kernel.nr, 1));
+    CHECK(asks(2 << 20, many, kernel.nr) == (kernel.nr * size > short_row));
     CHECK(asks(1 << 20, many, kernel.nr + 1));
     CHECK_FALSE(asks(2 << 20, many, kernel.nr + 1));
     CHECK_FALSE(asks(1 << 20, 100, kernel.nr));
+
+    // Where many threads share it, rows that lie together are a stream whatever their length.
+    for (std::int64_t const gap : {0, 1}) {
+      cache_sizes const intel{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
+      auto const o = of(many, kernel.nr, gap);
+      auto t = tandem::cpu::choose_tiling(intel, kernel, o);
+      t.asks_for_c = true;
+      CHECK(tandem::cpu::tiling_of_parts(intel, kernel, o, t, {4, 1, 1}).asks_for_c == (gap == 1));
+      CHECK(tandem::cpu::tiling_of_parts(intel, kernel, o, t, {2, 1, 1}).asks_for_c);
+    }
   });
 }
 
