@@ -93,6 +93,7 @@ std::int64_t dots_ahead(cache_sizes const& caches, microkernel<T> const& kernel,
 
 template <class T>
 void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threads) {
+  constexpr std::int64_t rows_of_tiles = 4;  // so many tiles of a piece have all their rows
   auto r = cast(o);
   if (r.small_term != 1) {  // laid along k once for all
     std::int64_t const apart = (o.k + kernel.lanes - 1) / kernel.lanes * kernel.lanes;
@@ -104,8 +105,9 @@ void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threa
   auto const ahead = dots_ahead(host_caches(), kernel, o);
   int const parts = static_cast<int>(std::min<std::int64_t>(choose_threads(o, r, threads), r.rows));
   bool const is_few = few_dots(kernel, r.rows, r.few) != nullptr;
-  run_team(parts, [&](int part) {
-    std::int64_t const first = r.rows * part / parts, last = r.rows * (part + 1) / parts;
+  std::int64_t const bytes = r.rows * o.k * static_cast<std::int64_t>(sizeof(T));
+  std::int64_t const pieces = std::min(bytes / bytes_of_piece, r.rows / (rows_of_tiles * kernel.dot_rows)) / parts;
+  share_units(parts, r.rows, pieces, [&](std::int64_t first, std::int64_t last) {
     dot_work<T> w;
     w.a_row = r.large_row, w.a_ahead = ahead, w.b_col = r.small_row;
     w.alpha = o.alpha;

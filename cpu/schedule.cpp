@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "cpu/dots.hpp"
+#include "cpu/threads.hpp"
 #include "cpu/tiles.hpp"
 
 namespace tandem::cpu {
@@ -30,7 +31,7 @@ constexpr std::int64_t page = 4096;  // bytes
 constexpr std::int64_t columns_of_small_l2 = 768;
 
 /// Threads that differ little share a product of two parts or three.
-bool is_shared_by_many(grid const& g) { return g.parts() >= 4; }
+bool is_shared_by_many(grid const& g) { return g.parts() >= many_threads; }
 
 constexpr std::int64_t few_rows = 256;  // of A, beside which the packing of B takes a good part of the time
 

@@ -6,7 +6,9 @@
 // are is still OpenMP's to say: `omp_get_max_threads()`, and one inside a parallel region.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <type_traits>
 
 #include <tandem/kernel.hpp>
@@ -53,6 +55,27 @@ void run_team(int parts, int pieces, piece_counter* counters, F&& work) {
         if (piece < pieces) work(thread, part, piece);
       }
     }
+  });
+}
+
+/// From so many threads on some are mostly held up, by what others do on their cores, while the rest wait.
+inline constexpr int many_threads = 4;
+/// What a core reads in some microseconds, beside which it is nothing to take the next piece.
+inline constexpr std::int64_t bytes_of_piece = 64 << 10;
+
+/// `work(first, last)` for ranges of `units` that are alike, until all are done. Each of `parts` threads has an equal
+/// share; many take it in up to `pieces` pieces, as above.
+template <class F>
+void share_units(int parts, std::int64_t units, std::int64_t pieces, F&& work) {
+  constexpr std::int64_t most_pieces = 8;
+  constexpr int most_counters = 64;
+  if (parts == 1) return work(std::int64_t{0}, units);
+  bool const is_cut = parts >= many_threads && parts <= most_counters;
+  int const count = is_cut ? static_cast<int>(std::clamp<std::int64_t>(pieces, 1, most_pieces)) : 1;
+  piece_counter counters[most_counters];
+  run_team(parts, count, counters, [&](int, int part, int piece) {
+    std::int64_t const begin = units * part / parts, size = units * (part + 1) / parts - begin;
+    work(begin + size * piece / count, begin + size * (piece + 1) / count);
   });
 }
 

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cfenv>
 #include <chrono>
@@ -100,6 +101,23 @@ TEST_CASE("pieces of a thread that is held up are done by the others") {
     ++done;
   });
   CHECK(helped);
+}
+
+TEST_CASE("every unit is done once, in as many pieces as were asked for where many threads share them") {
+  for (int parts : {1, 3, 4, 5, 65})
+    for (std::int64_t pieces : {0, 1, 3, 100})
+      for (std::int64_t units : {65, 1000}) {
+        INFO(units, " units in ", parts, " parts of ", pieces, " pieces");
+        std::vector<std::atomic<int>> done(static_cast<std::size_t>(units));
+        std::atomic<std::int64_t> ranges = 0;
+        tandem::cpu::share_units(parts, units, pieces, [&](std::int64_t first, std::int64_t last) {
+          for (auto i = first; i < last; ++i) ++done[static_cast<std::size_t>(i)];
+          ++ranges;
+        });
+        for (auto const& times : done) CHECK(times == 1);
+        bool const is_cut = parts == 4 || parts == 5;
+        CHECK(ranges == parts * (is_cut ? std::clamp<std::int64_t>(pieces, 1, 8) : 1));
+      }
 }
 
 TEST_CASE("all threads of a team round as their caller does") {
