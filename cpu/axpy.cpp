@@ -1,4 +1,4 @@
-// axpy: bound by memory, so threads take equal slices and nothing is reused.
+// axpy: bound by memory, so threads share the elements and nothing is reused.
 #include "cpu/axpy.hpp"
 
 #include <algorithm>
@@ -42,13 +42,12 @@ void axpy(axpy_problem const& p, execution const& e) {
   T const* const x = static_cast<T const*>(p.x);
   T* const y = static_cast<T*>(p.y);
   // Slices end on multiples of 16 elements, so threads share no cache line of an aligned y.
-  auto const slice = [&](std::int64_t thread, std::int64_t count) {
-    std::int64_t const blocks = (p.n + 15) / 16;
-    std::int64_t const first = blocks * thread / count * 16;
-    std::int64_t const last = std::min(blocks * (thread + 1) / count * 16, p.n);
-    if (first < last) run(last - first, alpha, x + first * p.stride_x, p.stride_x, y + first * p.stride_y, p.stride_y);
-  };
-  run_team(threads, [&](int part) { slice(part, threads); });
+  constexpr std::int64_t block = 16, size = sizeof(T);
+  std::int64_t const pieces = p.n * size / bytes_of_piece / threads;
+  share_units(threads, (p.n + block - 1) / block, pieces, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t const first = begin * block, last = std::min(end * block, p.n);
+    run(last - first, alpha, x + first * p.stride_x, p.stride_x, y + first * p.stride_y, p.stride_y);
+  });
 }
 
 template void axpy<float>(axpy_problem const&, execution const&);

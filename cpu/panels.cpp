@@ -331,8 +331,7 @@ template <class T>
 void multiply_panels(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, span_of rows, span_of cols,
                      span_of terms, T* packed_a, T* packed_b) {
   if (t.all_rows) return multiply_all_rows(kernel, o, t, cols, terms);
-  bool const by_rows = rows.size() > 0 && streams_rows(o) && t.kc == kernel.most_terms && !t.pack_b;
-  auto const first = by_rows ? multiply_rows(kernel, o, t, rows, cols, terms) : terms.first;
+  auto const first = t.by_rows && rows.size() > 0 ? multiply_rows(kernel, o, t, rows, cols, terms) : terms.first;
   for (std::int64_t p0 = first; p0 < terms.last; p0 += t.kc) {
     std::int64_t const kb = std::min(t.kc, terms.last - p0);
     T const beta = p0 == terms.first ? o.beta : T(1);

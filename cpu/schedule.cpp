@@ -275,6 +275,7 @@ tiling skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<
   std::int64_t const stretch = are_long ? 32 : meet ? 64 : zen5 ? 512 : 256;  // rows of B
   std::int64_t const ahead = are_long || zen5 ? 256 : 512;                    // bytes
   // Panels of equal length, so that threads that share k have equal shares.
+  t.by_rows = streams_rows(o) && o.k >= kernel.most_terms;
   t.kc = streams_rows(o) ? std::min<std::int64_t>(o.k, kernel.most_terms) : split(o.k, stretch, 8);
   t.mc = o.m, t.nc = o.n;
   t.b_is_near = is_like_zen4(caches) && o.k * o.n * size <= caches.l3 / 4;
@@ -466,7 +467,7 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
   // the hardware.
   constexpr double begins = 1024 / sizeof(T), short_piece = page / sizeof(T);
   constexpr double of_piece = 0.2, of_boundary = 150;
-  bool const passes = !t.pack_b && !t.b_stays && !t.all_rows && !streams_rows(o) && !t.b_is_near;
+  bool const passes = !t.pack_b && !t.b_stays && !t.all_rows && !t.by_rows && !t.b_is_near;
   grid best;
   double best_cost = (steps(o.m, halves / 2, t, {}) + of_element * as_double(o.m + o.n)) * k;
   if (best_cost < 2 * waking(2)) return best;

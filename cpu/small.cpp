@@ -98,12 +98,11 @@ struct prepared_several {
  private:
   // Where there is no memory for what the error says either, it says nothing.
   [[noreturn]] static void throw_no_memory(problem const& p) {
-    std::string what;
     try {
-      what = fmt::format("a small product: no memory for {} x {} x {}", p.m, p.n, p.k);
+      throw error(errc::out_of_memory, fmt::format("a small product: no memory for {} x {} x {}", p.m, p.n, p.k));
     } catch (std::bad_alloc const&) {
+      throw error(errc::out_of_memory, "");
     }
-    throw error(errc::out_of_memory, what);
   }
 };
 

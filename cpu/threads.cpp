@@ -202,7 +202,7 @@ class team_of_process {
   ~team_of_process() { leave_forked(); }
 
   team& get() {
-    if (leave_forked()) current_ = std::make_unique<team>();
+    if (leave_forked() || current_ == nullptr) current_ = std::make_unique<team>();
     return *current_;
   }
 

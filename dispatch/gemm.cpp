@@ -38,6 +38,7 @@ template <class T>
 problem canonical(matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c,
                   gemm_options const& options) {
   if (c.layout() == layout::col_major) return canonical<T>(b.transposed(), a.transposed(), c.transposed(), options);
+  auto const beta = rounded<T>(options.beta);
   return {.dtype = dtype_of<T>,
           .memory = c.memory(),
           .m = c.rows(),
@@ -51,7 +52,7 @@ problem canonical(matrix_view<T const> const& a, matrix_view<T const> const& b, 
           .ldb = b.ld(),
           .trans_b = b.layout() == layout::col_major,
           // cuBLAS 13.1 reads C where beta is -0.
-          .beta = options.beta == 0 ? 0 : rounded<T>(options.beta),
+          .beta = beta == 0 ? 0 : beta,
           .c = c.data(),
           .ldc = c.ld()};
 }
@@ -112,12 +113,11 @@ execution execution_of(gemm_options const& options, int threads = 0) {
 
 // Memory that is not there is an error like any other. Where there is none for what it says either, it says nothing.
 [[noreturn]] void throw_no_memory(std::string_view who, problem const& p) {
-  std::string what;
   try {
-    what = fmt::format("{}: no memory for {} x {} x {}", who, p.m, p.n, p.k);
+    throw error(errc::out_of_memory, fmt::format("{}: no memory for {} x {} x {}", who, p.m, p.n, p.k));
   } catch (std::bad_alloc const&) {
+    throw error(errc::out_of_memory, "");
   }
-  throw error(errc::out_of_memory, what);
 }
 
 void run(kernel const& row, problem const& p, execution const& how) {
@@ -211,12 +211,16 @@ template <class T>
 gemm_plan<T>::gemm_plan(matrix_view<T const> a, matrix_view<T const> b, matrix_view<T> c, gemm_options const& options)
     : swapped_(c.layout() == layout::col_major) {
   problem const p = checked<T>(placed(a, 0), placed(b, 1), placed(c, 2), options);
-  auto const* const row = select_kernel(p, options);
-  prepared_gemm prepared = row->prepare && !dispatch::is_degenerate(p) ? row->prepare(p) : prepared_gemm();
-  if (!prepared.call)
-    prepared = {settled::call, std::make_shared<settled const>(settled{p, row, execution_of(options)})};
-  call_ = prepared.call;
-  state_ = std::move(prepared.state);
+  auto const& row = chosen(p, options);
+  try {
+    prepared_gemm prepared = row.prepare && !dispatch::is_degenerate(p) ? row.prepare(p) : prepared_gemm();
+    if (!prepared.call)
+      prepared = {settled::call, std::make_shared<settled const>(settled{p, &row, execution_of(options)})};
+    call_ = prepared.call;
+    state_ = std::move(prepared.state);
+  } catch (std::bad_alloc const&) {
+    throw_no_memory("a plan", p);
+  }
 }
 
 template class gemm_plan<float>;

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 #include <thread>
@@ -11,14 +12,15 @@
 
 namespace {
 
-constexpr int unlimited = -1;
-std::atomic<int> left = unlimited;  // how many more allocations there is memory for
+/// Which of the next allocations there is no memory for, the first in the lowest bit; all after the last as that.
+std::atomic<std::uint64_t> refused = 0;
+constexpr std::uint64_t none = 0, last = std::uint64_t{1} << 63;
+constexpr std::uint64_t from(int allocation) { return ~std::uint64_t{0} << allocation; }
 
 bool has_memory() {
-  if (left == unlimited) return true;
-  if (left == 0) return false;
-  --left;
-  return true;
+  std::uint64_t const now = refused;
+  refused = now >> 1 | (now & last);
+  return (now & 1) == 0;
 }
 
 }  // namespace
@@ -40,8 +42,8 @@ namespace {
 
 using namespace tandem;
 
-/// C = A B of ones after so many more allocations; whether the call failed.
-bool fails_after(int allocations, int size) {
+/// C = A B of ones while such allocations fail; whether the call failed.
+bool fails_without(std::uint64_t allocations, int size) {
   CAPTURE(size);
   CAPTURE(allocations);
   auto const count = static_cast<std::size_t>(size) * static_cast<std::size_t>(size);
@@ -49,27 +51,55 @@ bool fails_after(int allocations, int size) {
   auto c = before;
   bool failed = false;
   errc code = errc::device;
-  left = allocations;
+  refused = allocations;
   try {
     gemm(matrix_view<float const>(a.data(), size, size, size), matrix_view<float const>(b.data(), size, size, size),
          matrix_view<float>(c.data(), size, size, size), {.backend = backend::cpu});
   } catch (error const& e) {
     failed = true, code = e.code();
   }
-  left = unlimited;
+  refused = none;
   CHECK(c == (failed ? before : product));
   if (failed) CHECK(code == errc::out_of_memory);
   return failed;
 }
 
-TEST_CASE("with memory for the first few allocations a product is right, or an error with C as it was") {
-  CHECK(fails_after(0, 5));  // the process's first call
-  CHECK_FALSE(fails_after(unlimited, 5));
+TEST_CASE("with memory for some allocations a product is right, or an error with C as it was") {
+  CHECK(fails_without(from(0), 5));  // the process's first call
+  CHECK_FALSE(fails_without(none, 5));
   int errors = 0, products = 0;
-  for (int const size : {5, 70, 300, 600})
-    for (int allocations = 0; allocations < 12; ++allocations) ++(fails_after(allocations, size) ? errors : products);
+  auto const look = [&](std::uint64_t allocations, int size) {
+    ++(fails_without(allocations, size) ? errors : products);
+  };
+  for (int const size : {5, 70, 300, 600}) {
+    for (int first = 0; first < 12; ++first) look(from(first), size);
+    // What a message needs may fail as well, in whatever order.
+    for (std::uint64_t some = 1; some < 1 << 8; ++some) look(some, size);
+  }
   CHECK(errors > 0);
   CHECK(products > 0);
+}
+
+TEST_CASE("a plan that there is no memory for is an error") {
+  int errors = 0, plans = 0;
+  for (int const size : {5, 70, 300})
+    for (std::uint64_t allocations = 0; allocations < 1 << 8; ++allocations) {
+      CAPTURE(size);
+      CAPTURE(allocations);
+      float element = 0;  // which nobody reads
+      bool failed = false;
+      refused = allocations;
+      try {
+        gemm_plan<float> const plan({&element, size, size, size}, {&element, size, size, size},
+                                    {&element, size, size, size});
+      } catch (error const& e) {
+        failed = e.code() == errc::out_of_memory;
+      }
+      refused = none;
+      ++(failed ? errors : plans);
+    }
+  CHECK(errors > 0);
+  CHECK(plans > 0);
 }
 
 TEST_CASE("a plan without memory for its workspace, in a thread that has none yet, is an error with C as it was") {
@@ -88,13 +118,13 @@ TEST_CASE("a plan without memory for its workspace, in a thread that has none ye
                                   {b.data(), k, n, trans_b ? k : n, by_columns(trans_b)}, {c.data(), m, n, n});
       errc code = errc::device;
       std::thread other([&] {
-        left = 0;
+        refused = from(0);
         try {
           plan(a.data(), b.data(), c.data());
         } catch (error const& e) {
           code = e.code();
         }
-        left = unlimited;
+        refused = none;
       });
       other.join();
       bool const failed = code == errc::out_of_memory;

@@ -218,6 +218,23 @@ TEST_CASE("alpha and beta are rounded to the element type") {
   CHECK(c == static_cast<float>(third) * 3);
 }
 
+TEST_CASE("a beta that is -0, or becomes it in the element type, reaches a kernel as 0") {
+  std::vector<double> seen;
+  kernel row;
+  row.name = "mine.listens", row.backend = backend::cpu;
+  row.run = [&](problem const& p, execution const&) { seen.push_back(p.beta); };
+  float const a = 3, b = 1;
+  float c = 0;
+  for (double const beta : {0.0, -0.0, 1e-50, -1e-50})
+    gemm_with(row, matrix_view<float const>(&a, 1, 1, 1), matrix_view<float const>(&b, 1, 1, 1),
+              matrix_view<float>(&c, 1, 1, 1), {.beta = beta});
+  CHECK(seen.size() == 4);
+  for (double const beta : seen) {
+    CHECK(beta == 0);
+    CHECK_FALSE(std::signbit(beta));
+  }
+}
+
 // Tiny calls on the host go a way of their own from their first checks on, once a call of their type has been made.
 TEST_CASE_TEMPLATE("a tiny plain call treats special values of alpha and beta like any other", T, float, double) {
   T const nan = std::numeric_limits<T>::quiet_NaN();

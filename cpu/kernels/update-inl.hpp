@@ -364,8 +364,8 @@ HWY_INLINE void write_rows(std::int64_t rows, Lanes const& there, T alpha, hn::V
   auto const va = hn::Set(d, alpha), vb = hn::Set(d, beta);
   HWY_UNROLL(8)
   for (int e = 0; e < E; ++e) {
-    auto const scaled = hn::Mul(va, v[e]);
-    v[e] = beta != 0 && e < rows ? hn::MulAdd(va, v[e], hn::Mul(vb, there.load(c + e * ldc))) : scaled;
+    if (e >= rows) continue;  // what lies there is no sum, and must not trap
+    v[e] = beta != 0 ? hn::MulAdd(va, v[e], hn::Mul(vb, there.load(c + e * ldc))) : hn::Mul(va, v[e]);
   }
   HWY_UNROLL(8)
   for (int e = 0; e < E; ++e)

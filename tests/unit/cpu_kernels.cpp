@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cfenv>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -579,6 +581,45 @@ TEST_CASE("the bits do not depend on the number of threads") {
   });
 }
 
+// A sum that begins with a product is -0 where one that begins with +0 is not.
+TEST_CASE("the signs of zeros do not depend on the number of threads") {
+  for_each_gemm([](tandem::kernel const& row) {
+    for (shape const& s : {shape{400, 2, 6000}, {2, 400, 6000}, {32868, 2, 128}, {1, 3000, 300}, {130, 70, 90}})
+      for (int transposes = 0; transposes < 4; ++transposes) {
+        INFO(s.m, "x", s.n, "x", s.k, " ", transposes);
+        bool const trans_a = transposes % 2 == 1, trans_b = transposes > 1;
+        auto const same = [&]<class T>(T) {
+          std::vector<T> const a(static_cast<std::size_t>(s.m * s.k), T(0)),
+              b(static_cast<std::size_t>(s.k * s.n), T(-1));
+          auto const product = [&](int threads) {
+            std::vector<T> c(static_cast<std::size_t>(s.m * s.n));
+            problem const p{.dtype = row.dtype,
+                            .m = s.m,
+                            .n = s.n,
+                            .k = s.k,
+                            .a = a.data(),
+                            .lda = trans_a ? s.m : s.k,
+                            .trans_a = trans_a,
+                            .b = b.data(),
+                            .ldb = trans_b ? s.k : s.n,
+                            .trans_b = trans_b,
+                            .c = c.data(),
+                            .ldc = s.n};
+            if (!row.refuses || row.refuses(p).empty()) row.run(p, {.stream = nullptr, .threads = threads});
+            return c;
+          };
+          auto const one = product(1);
+          for (int threads : {2, 3, 12})
+            CHECK(std::memcmp(one.data(), product(threads).data(), one.size() * sizeof(T)) == 0);
+        };
+        if (row.dtype == dtype::f32)
+          same(float());
+        else
+          same(double());
+      }
+  });
+}
+
 // Threads take part in a small product only where it follows another.
 TEST_CASE("small products one after the other have the same bits on any number of threads") {
   for_each_gemm([](tandem::kernel const& row) {
@@ -727,6 +768,52 @@ TEST_CASE("zeros are not skipped: 0 * Inf is NaN, and only where it belongs") {
       check(float());
     else
       check(double());
+  });
+}
+
+namespace {
+
+/// Leaves signalling NaNs where later calls have their stack.
+template <class T>
+[[gnu::noinline]] void leave_nans() {
+  using word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  word volatile stack[(256 << 10) / sizeof(T)];
+  for (auto& w : stack) w = sizeof(T) == 4 ? word{0x7fa00001} : static_cast<word>(0x7ff4000000000001);
+}
+
+}  // namespace
+
+TEST_CASE("finite operands raise no invalid operation, whatever lies in memory beside them") {
+  for_each_gemm([](tandem::kernel const& row) {
+    for (shape const& s : {shape{166, 2, 8}, {70, 26, 20}, {300, 3, 40}, {37, 5, 3}, {50, 50, 50}, {2000, 4, 300}})
+      for (bool trans_b : {false, true})
+        for (double beta : {0.0, 0.5}) {
+          INFO(s.m, "x", s.n, "x", s.k, " ", trans_b, ", beta ", beta);
+          auto const raised = [&]<class T>(T) {
+            std::vector<T> const a(static_cast<std::size_t>(s.m * s.k), 1), b(static_cast<std::size_t>(s.k * s.n), 1);
+            std::vector<T> c(static_cast<std::size_t>(s.m * s.n), 1);
+            problem const p{.dtype = row.dtype,
+                            .m = s.m,
+                            .n = s.n,
+                            .k = s.k,
+                            .alpha = 0.75,
+                            .a = a.data(),
+                            .lda = s.m,
+                            .trans_a = true,
+                            .b = b.data(),
+                            .ldb = trans_b ? s.k : s.n,
+                            .trans_b = trans_b,
+                            .beta = beta,
+                            .c = c.data(),
+                            .ldc = s.n};
+            if (row.refuses && !row.refuses(p).empty()) return 0;
+            leave_nans<T>();
+            std::feclearexcept(FE_ALL_EXCEPT);
+            row.run(p, {.stream = nullptr, .threads = 1});
+            return std::fetestexcept(FE_INVALID);
+          };
+          CHECK((row.dtype == dtype::f32 ? raised(float()) : raised(double())) == 0);
+        }
   });
 }
 
