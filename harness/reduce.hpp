@@ -23,8 +23,8 @@ struct reduction_budget {
 };
 
 /// Sizes are cut by halves and by ones; several callers, B's lying in A's memory, transposes, column-major layouts,
-/// gaps between rows, offsets, alpha != 1 and beta != 0 are taken away one by one; whatever passes then is put back.
-/// Problems stay within the limits. Deterministic.
+/// gaps between rows, offsets, alpha = 0, alpha != 1 and beta != 0 are taken away one by one; whatever passes then is
+/// put back. Problems stay within the limits. Deterministic.
 reduction reduce(test_case const& t, limits const& allowed, std::function<bool(test_case const&)> const& fails,
                  reduction_budget budget = {});
 

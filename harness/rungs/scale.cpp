@@ -368,13 +368,18 @@ class scale_rung {
   /// A C larger than caches whose rows begin at cache lines and end within one: whoever writes it past the caches, in
   /// whole lines, has to leave the gaps.
   void beyond_caches() {
-    for (int const form : {0, storage_forms - 1}) {
-      auto t = sized(3501, 3605, 9, form);
-      t.beta = 0;
-      t.ldc = 3616;
-      while (lies_at_end(t.seed, 2)) ++t.seed;
-      check(t);
-    }
+    constexpr std::int64_t line = 16;
+    struct {
+      std::int64_t lines, length, k;  // of C: few lines are cut, not shared out
+    } const sizes[] = {{3501, 3605, 9}, {13, 350020, 16}};
+    for (auto const& [lines, length, k] : sizes)
+      for (int const form : {0, storage_forms - 1}) {
+        auto t = form == 0 ? sized(lines, length, k, form) : sized(length, lines, k, form);
+        t.beta = 0;
+        t.ldc = (length + line - 1) / line * line;
+        while (lies_at_end(t.seed, 2)) ++t.seed;
+        check(t);
+      }
   }
 
   /// What a caller may have set up for itself, in products that are worth several threads.

@@ -538,6 +538,23 @@ TEST_CASE("a witness names the smallest problem that fails as well, as a line to
   CHECK(f.replay == to_string(make_test(33, 31, 30, 2, 1)) + ":kernel=planted");
 }
 
+TEST_CASE("whether it takes an alpha of 0, or any but 1, is told apart") {
+  auto const dies_where = [](bool (*bad)(double)) {
+    return diagnosed(harness_test::make_kernel<float>("planted",
+                                                      [bad](product<float> const& x) {
+                                                        if (bad(x.p.alpha)) std::abort();
+                                                        harness_test::multiply(x);
+                                                      }),
+                     make_test(20, 20, 20, 0, 1));
+  };
+  auto const zero = dies_where([](double alpha) { return alpha == 0; });
+  CHECK(says(zero, "only with alpha = 0"));
+  CHECK_FALSE(says(zero, "alpha != 1"));
+  auto const any = dies_where([](double alpha) { return alpha != 1; });
+  CHECK(says(any, "only with alpha != 1"));
+  CHECK_FALSE(says(any, "alpha = 0"));
+}
+
 TEST_CASE("a kernel that dies is made smaller too, and is run again") {
   auto const f = diagnosed(harness_test::make_kernel<float>("planted",
                                                             [](product<float> const& x) {
