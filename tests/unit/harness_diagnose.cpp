@@ -521,6 +521,14 @@ TEST_CASE("a failing problem is made smaller, and what it needs is named") {
   CHECK(to_string(none.test) == to_string(t));
 }
 
+TEST_CASE("whether a failure takes an alpha of 0, or any but 1, is told apart") {
+  auto const needed = [](bool (*fails)(test_case const&)) {
+    return reduce(parse_case("f32:nn:20x20x20:alpha=0:beta=1"), {}, fails).needed;
+  };
+  CHECK(needed([](test_case const& x) { return x.alpha == 0; }) == std::vector<std::string>{"alpha = 0"});
+  CHECK(needed([](test_case const& x) { return x.alpha != 1; }) == std::vector<std::string>{"alpha != 1"});
+}
+
 TEST_CASE("what is wrong only where B is A is said to be, and shrinks with A") {
   auto const same = reduce(parse_case("f32:nt:40x40x33:b=a:beta=2"), {}, [](test_case const& x) { return x.b_is_a; });
   CHECK(to_string(same.test).starts_with("f32:nn:rrr:1x1x1:"));
@@ -536,23 +544,6 @@ TEST_CASE("a witness names the smallest problem that fails as well, as a line to
                            make_test(33, 31, 30, 2, 1));
   CHECK(says(f, "smallest that fails: f32:nn:rrr:1x1x1:"));
   CHECK(f.replay == to_string(make_test(33, 31, 30, 2, 1)) + ":kernel=planted");
-}
-
-TEST_CASE("whether it takes an alpha of 0, or any but 1, is told apart") {
-  auto const dies_where = [](bool (*bad)(double)) {
-    return diagnosed(harness_test::make_kernel<float>("planted",
-                                                      [bad](product<float> const& x) {
-                                                        if (bad(x.p.alpha)) std::abort();
-                                                        harness_test::multiply(x);
-                                                      }),
-                     make_test(20, 20, 20, 0, 1));
-  };
-  auto const zero = dies_where([](double alpha) { return alpha == 0; });
-  CHECK(says(zero, "only with alpha = 0"));
-  CHECK_FALSE(says(zero, "alpha != 1"));
-  auto const any = dies_where([](double alpha) { return alpha != 1; });
-  CHECK(says(any, "only with alpha != 1"));
-  CHECK_FALSE(says(any, "alpha = 0"));
 }
 
 TEST_CASE("a kernel that dies is made smaller too, and is run again") {
