@@ -25,8 +25,9 @@ TEST_CASE_TEMPLATE("a plan computes what gemm computes, bit for bit", T, float, 
     std::int64_t m, n, k;
   } const sizes[] = {{4, 4, 4},      {1, 1, 1}, {14, 32, 7}, {15, 33, 65}, {32, 32, 32}, {3, 200, 5},
                      {90, 100, 110}, {5, 1, 9}, {70, 1, 40}, {300, 1, 1},  {20, 33, 40}};
-  for (auto const& [m, n, k] : sizes)
+  for (auto const& size : sizes)
     for (int variant = 0; variant < 48; ++variant) {
+      auto const m = size.m, n = size.n, k = size.k;
       int const layouts = variant % 8, gap = variant / 8 % 2 * 2;
       double const beta = std::array{0.0, 1.0, -0.5}[static_cast<std::size_t>(variant / 16)];
       INFO(m, "x", n, "x", k, " layouts ", layouts, " gap ", gap, " beta ", beta);

@@ -190,8 +190,9 @@ TEST_CASE_TEMPLATE("where nothing is multiplied, every backend leaves beta C, by
   for (auto const& info : backends()) {
     if (!tests::has_backend(info.backend)) continue;
     CAPTURE(to_string(info.backend));
-    for (auto const& [m, n, k, alpha] : products)
+    for (auto const& product : products)
       for (auto const of_c : {layout::row_major, layout::col_major}) {
+        auto const m = product.m, n = product.n, k = product.k;
         INFO(m, "x", n, "x", k);
         std::vector<T> const a(12, 1), b(12, 1);
         matrix_view<T const> const va(a.data(), m, k, k), vb(b.data(), k, n, n);
@@ -201,7 +202,7 @@ TEST_CASE_TEMPLATE("where nothing is multiplied, every backend leaves beta C, by
           return c;
         };
         std::vector<T> const expected(6, m * n > 0 ? T{6} : T{3});
-        gemm_options const how{.alpha = alpha, .beta = 2, .backend = info.backend};
+        gemm_options const how{.alpha = product.alpha, .beta = 2, .backend = info.backend};
         CHECK(c_after([&](matrix_view<T> c) { gemm(va, vb, c, how); }) == expected);
         CHECK(c_after([&](matrix_view<T> c) { gemm_plan<T>(va, vb, c, how)(a.data(), b.data(), c.data()); }) ==
               expected);

@@ -155,9 +155,9 @@ json to_object(trial const& t) {
 
 void set_skipped_apart(selftest_result& r) {
   auto const there = [](trial const& t) { return t.result.verdict != "unavailable"; };
-  auto const skipped = std::ranges::stable_partition(r.trials, there);
-  r.skipped.insert(r.skipped.end(), skipped.begin(), skipped.end());
-  r.trials.erase(skipped.begin(), skipped.end());
+  auto const skipped = std::stable_partition(r.trials.begin(), r.trials.end(), there);
+  r.skipped.insert(r.skipped.end(), skipped, r.trials.end());
+  r.trials.erase(skipped, r.trials.end());
 }
 
 bool is_enough(int caught, int wrong, harness::level level) noexcept {

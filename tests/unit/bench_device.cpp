@@ -91,8 +91,8 @@ template <class T>
 void hold_passes_against_loops(bench::check_space const& space, placed const& place) {
   std::mt19937_64 random(5);
   std::normal_distribution<T> normal;
-  for (auto const& [lines, length] : {std::pair<std::int64_t, std::int64_t>{1, 1}, {3, 700}, {300, 2}, {65, 257}}) {
-    auto const ld = length + 3;
+  for (auto const& size : {std::pair<std::int64_t, std::int64_t>{1, 1}, {3, 700}, {300, 2}, {65, 257}}) {
+    auto const lines = size.first, length = size.second, ld = length + 3;
     std::vector<T> x(static_cast<std::size_t>(lines * ld), std::numeric_limits<T>::quiet_NaN());
     for (std::int64_t i = 0; i < lines; ++i)
       std::generate_n(x.begin() + i * ld, length, [&] { return normal(random); });

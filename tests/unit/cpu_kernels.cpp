@@ -209,23 +209,24 @@ TEST_CASE("a few terms, along C's rows and down them, with B as it lies and turn
     for (std::int64_t k = 1; k <= 9; ++k)
       for (bool trans_a : {false, true})
         for (bool trans_b : {false, true})
-          for (auto const& [m, n] : {std::pair<std::int64_t, std::int64_t>{205, 3},
-                                     {150, 31},
-                                     {60, 11},
-                                     {60, 7},
-                                     {3, 300},
-                                     {1, 203},
-                                     {1, 47},
-                                     {1, 10},
-                                     {1, 3},
-                                     {203, 1},
-                                     {47, 1},
-                                     {70, 61},
-                                     {15, 601}}) {
-            INFO(m, "x", n, "x", k, " ", trans_a, trans_b);
-            CHECK(errors(row, {m, n, k}, {trans_a, trans_b}) == 0);
-            CHECK(errors(row, {m, n, k}, {trans_a, trans_b, 2, 0, 1, false}) == 0);
-            CHECK(errors(row, {m, n, k},
+          for (auto const& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{205, 3},
+                                           {150, 31},
+                                           {60, 11},
+                                           {60, 7},
+                                           {3, 300},
+                                           {1, 203},
+                                           {1, 47},
+                                           {1, 10},
+                                           {1, 3},
+                                           {203, 1},
+                                           {47, 1},
+                                           {70, 61},
+                                           {15, 601}}) {
+            shape const s{rows, cols, k};
+            INFO(s.m, "x", s.n, "x", k, " ", trans_a, trans_b);
+            CHECK(errors(row, s, {trans_a, trans_b}) == 0);
+            CHECK(errors(row, s, {trans_a, trans_b, 2, 0, 1, false}) == 0);
+            CHECK(errors(row, s,
                          {.trans_a = trans_a,
                           .trans_b = trans_b,
                           .alpha = -1.25,
@@ -239,12 +240,13 @@ TEST_CASE("a few terms, along C's rows and down them, with B as it lies and turn
 TEST_CASE("one or two columns behind the last whole vector, which are dot products along A") {
   for_each_gemm([](tandem::kernel const& row) {
     for (std::int64_t n : {9, 18, 33, 66, 257})
-      for (auto const& [m, k] : {std::pair<std::int64_t, std::int64_t>{16, 1100}, {40, 300}, {401, 129}})
+      for (auto const& [rows, terms] : {std::pair<std::int64_t, std::int64_t>{16, 1100}, {40, 300}, {401, 129}})
         for (bool trans_b : {false, true}) {
-          INFO(m, "x", n, "x", k, " ", trans_b);
-          CHECK(errors(row, {m, n, k}, {false, trans_b}) == 0);
+          shape const s{rows, n, terms};
+          INFO(s.m, "x", n, "x", s.k, " ", trans_b);
+          CHECK(errors(row, s, {false, trans_b}) == 0);
           CHECK(
-              errors(row, {m, n, k},
+              errors(row, s,
                      {.trans_b = trans_b, .alpha = -1.25, .beta = 0.5, .gap = 3, .at_end = false, .integers = false}) ==
               0);
         }

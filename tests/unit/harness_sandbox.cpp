@@ -113,7 +113,7 @@ TEST_CASE("a handler of the kernel's own for faults, and another precision of th
   CHECK(contains(handler.damage, "left a handler of its own for SIGSEGV or SIGBUS"));
 #if defined(__x86_64__)
   auto const single = call(that([](auto const&) {
-    std::uint16_t const word = 0x007f;
+    std::uint16_t word = 0x007f;
     asm volatile("fldcw %0" ::"m"(word));
   }));
   CHECK(single.finished());

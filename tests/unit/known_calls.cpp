@@ -60,9 +60,10 @@ TEST_CASE_TEMPLATE("a call that comes again gives, on any operands, the bits of 
     std::int64_t m, n, k;
   } const sizes[] = {{1, 1, 1},   {4, 4, 4},  {5, 1, 9},  {1, 7, 3},    {8, 8, 8},    {17, 33, 5},  {16, 16, 16},
                      {3, 200, 2}, {2, 3, 70}, {40, 2, 3}, {31, 5, 200}, {48, 20, 40}, {300, 300, 3}};
-  for (auto const& [m, n, k] : sizes)
+  for (auto const& size : sizes)
     for (int const layouts : {0, 1, 2, 3, 4, 5, 6, 7})
       for (double const beta : {0.0, 1.0, -0.5}) {
+        auto const m = size.m, n = size.n, k = size.k;
         std::int64_t const gap = beta == 0 ? 0 : 3;
         INFO(m, "x", n, "x", k, " layouts ", layouts, " beta ", beta);
         bool const a_by_columns = layouts % 2 != 0, b_by_columns = layouts / 2 % 2 != 0, c_by_columns = layouts > 3;

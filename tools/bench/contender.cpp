@@ -214,7 +214,7 @@ void measure_enqueue(std::vector<contender*> const& contenders) {
     std::ranges::nth_element(times, times.begin() + rounds / 2);
     return times[rounds / 2];
   };
-  auto const time = [](std::function<void(std::int64_t)> const& enqueue) {
+  auto const time = [longest](std::function<void(std::int64_t)> const& enqueue) {
     enqueue(1);  // what is set up at a first call waits for the device
     gpu::stream_gate const gate(nullptr, longest);
     auto const start = clock::now();
