@@ -27,7 +27,7 @@ class product {
   product(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, grid const& g, bool reproducible)
       : kernel_(kernel), o_(o), t_(t), grid_(g), cut_(choose_pieces(o, t, g)) {
     std::int64_t const panels = ceil_div(o.k, t.kc);
-    apart_ = reproducible ? t.kc : ceil_div(panels, grid_.terms) * t.kc;
+    apart_ = (reproducible ? t.panels_apart : ceil_div(panels, grid_.terms)) * t.kc;
   }
 
   void operator()() {
@@ -36,10 +36,10 @@ class product {
     if (grid_.terms == 1)
       return run_team(grid_.parts(), cut_.count, counters_,
                       [this](int thread, int part, int piece) { multiply(thread, part, piece); });
-    for (first_ = 0; first_ < panels_; first_ += panels_at_once_) {
-      auto const panels = static_cast<int>(ceil_div(panels_now(), grid_.terms));
-      run_team(grid_.parts(), panels, counters_,
-               [this](int thread, int part, int panel) { sum_apart(thread, part, panel); });
+    for (first_ = 0; first_ < shares_; first_ += shares_at_once_) {
+      auto const pieces = static_cast<int>(ceil_div(shares_now(), grid_.terms));
+      run_team(grid_.parts(), pieces, counters_,
+               [this](int thread, int part, int piece) { sum_apart(thread, part, piece); });
       run_team(grid_.parts(), [this](int part) { add_up(part); });
     }
   }
@@ -49,13 +49,13 @@ class product {
   span_of cols_of(int part) const { return share(o_.n, part / grid_.terms % grid_.cols, grid_.cols, kernel_.lanes); }
   T* packed_a(int thread) const { return packed_ + thread * (a_size_ + b_size_); }
   T* packed_b(int thread) const { return packed_a(thread) + a_size_; }
-  std::int64_t panels_now() const { return std::min(panels_at_once_, panels_ - first_); }
+  std::int64_t shares_now() const { return std::min(shares_at_once_, shares_ - first_); }
 
   void reserve() {
     a_size_ = packed_a_size<T>(t_), b_size_ = packed_b_size(kernel_, t_);
     std::int64_t const packed = grid_.parts() * (a_size_ + b_size_);
     auto const parts = static_cast<std::size_t>(grid_.parts());
-    auto const bytes = static_cast<std::size_t>(packed + sums_size_ * panels_at_once_) * sizeof(T);
+    auto const bytes = static_cast<std::size_t>(packed + sums_size_ * shares_at_once_) * sizeof(T);
     std::size_t const counters = (bytes + alignof(piece_counter) - 1) & -alignof(piece_counter);
     auto* const memory = static_cast<std::byte*>(thread_workspace().reserve(counters + parts * sizeof(piece_counter)));
     packed_ = reinterpret_cast<T*>(memory);
@@ -70,38 +70,54 @@ class product {
       cols = cols.part(share(cols.size(), piece, cut_.count, t_.cols));
     else
       rows = rows.part(falling_share(rows.size(), piece, cut_.count, t_.rows));
-    if (cols.size() > 0) multiply_panels(kernel_, o_, t_, rows, cols, {0, o_.k}, packed_a(thread), packed_b(thread));
+    if (cols.size() == 0) return;
+    if (sums_size_ == 0)
+      return multiply_panels(kernel_, o_, t_, rows, cols, {0, o_.k}, packed_a(thread), packed_b(thread));
+    for (std::int64_t i = 0; i < shares_; ++i) {
+      sum_apart(sums_, i, rows, cols, thread);
+      for (auto r = rows.first; r < rows.last; ++r) add(sums_, i, r, cols);
+    }
   }
 
-  // The sums of each panel of k lie apart until all are there, and are then added to C in the order of the panels.
-  // Where a panel has kc terms, one thread would have done the same: the bits are equal.
+  // The sums of each share of k lie apart until all are there, and are then added to C in the order of the shares.
+  // One thread does the same with one share at a time, or, where a share is one panel, what has the same bits.
   void plan_sums() {
-    panels_ = ceil_div(o_.k, apart_);
-    if (grid_.terms == 1) return;
+    shares_ = ceil_div(o_.k, apart_);
+    bool const is_shared = grid_.terms > 1;
+    if (!is_shared && (apart_ == t_.kc || shares_ == 1)) return;
     sums_size_ = o_.m * o_.n;
+    shares_at_once_ = 1;
+    if (!is_shared) return;
     std::int64_t const kept = most_sums / (sums_size_ * static_cast<std::int64_t>(sizeof(T)));
-    panels_at_once_ = std::min(std::max<std::int64_t>(kept, grid_.terms), panels_);
+    shares_at_once_ = std::min(std::max<std::int64_t>(kept, grid_.terms), shares_);
   }
 
-  void sum_apart(int thread, int part, int panel) const {
-    auto const panels = share(panels_now(), part % grid_.terms, grid_.terms, 1);
-    auto const i = panels.first + panel;
-    if (i >= panels.last) return;  // some have one less
+  void sum_apart(int thread, int part, int piece) const {
+    auto const shares = share(shares_now(), part % grid_.terms, grid_.terms, 1);
+    auto const i = shares.first + piece;
+    if (i < shares.last)  // some have one less
+      sum_apart(sums_ + i * sums_size_, first_ + i, rows_of(part), cols_of(part), thread);
+  }
+
+  void sum_apart(T* sums, std::int64_t index, span_of rows, span_of cols, int thread) const {
     auto o = o_;
-    o.alpha = 1, o.beta = 0, o.ldc = o.n;
-    o.c = sums_ + i * sums_size_;
-    auto const p0 = (first_ + i) * apart_;
-    multiply_panels(kernel_, o, t_, rows_of(part), cols_of(part), {p0, std::min(p0 + apart_, o.k)}, packed_a(thread),
-                    packed_b(thread));
+    o.alpha = 1, o.beta = 0;
+    o.c = sums, o.ldc = o.n;
+    auto const p0 = index * apart_;
+    multiply_panels(kernel_, o, t_, rows, cols, {p0, std::min(p0 + apart_, o.k)}, packed_a(thread), packed_b(thread));
   }
 
   void add_up(int part) const {
     auto const rows = share(o_.m, part, grid_.parts(), 1);
-    auto const now = panels_now();
-    for (auto i = rows.first; i < rows.last; ++i)
-      for (std::int64_t s = 0; s < now; ++s)
-        kernel_.combine(o_.n, o_.alpha, sums_ + s * sums_size_ + i * o_.n, first_ + s == 0 ? o_.beta : T(1),
-                        o_.c + i * o_.ldc);
+    auto const now = shares_now();
+    for (auto r = rows.first; r < rows.last; ++r)
+      for (std::int64_t i = 0; i < now; ++i) add(sums_ + i * sums_size_, first_ + i, r, {0, o_.n});
+  }
+
+  // A row of such sums to C's.
+  void add(T const* sums, std::int64_t index, std::int64_t row, span_of cols) const {
+    kernel_.combine(cols.size(), o_.alpha, sums + row * o_.n + cols.first, index == 0 ? o_.beta : T(1),
+                    o_.c + row * o_.ldc + cols.first);
   }
 
   microkernel<T> const& kernel_;
@@ -110,11 +126,11 @@ class product {
   grid grid_;
   pieces_of_part cut_;
   std::int64_t a_size_ = 0, b_size_ = 0;
-  std::int64_t apart_ = 0;  // terms of a panel
-  std::int64_t panels_ = 0, panels_at_once_ = 0, sums_size_ = 0;
-  std::int64_t first_ = 0;  // of the panels summed apart at present
+  std::int64_t apart_ = 0;  // terms of a share
+  std::int64_t shares_ = 0, shares_at_once_ = 0, sums_size_ = 0;
+  std::int64_t first_ = 0;  // of the shares summed apart at present
   T* packed_ = nullptr;
-  T* sums_ = nullptr;  // (panels at once, m, n)
+  T* sums_ = nullptr;  // (shares at once, m, n)
   piece_counter* counters_ = nullptr;
 };
 
@@ -137,7 +153,7 @@ void multiply_in_tiles(microkernel<T> const& kernel, path way, operands<T> const
   auto const t = tiling_of(kernel, way, o);
   if (t.all_rows && t.cols == o.n && o.k <= t.kc)
     return multiply_panels<T>(kernel, o, t, {0, o.m}, {0, o.n}, {0, o.k}, nullptr, nullptr);
-  auto const g = choose_grid(kernel, o, t, threads, e.reproducible);
+  auto const g = choose_grid(host_caches(), kernel, o, t, threads, e.reproducible);
   product<T>(kernel, o, is_open ? tiling_of_parts(host_caches(), kernel, o, t, g) : t, g, e.reproducible)();
 }
 
@@ -196,11 +212,15 @@ plan plan_of(microkernel<T> const& kernel, path way, problem const& p) {
           .memory = "registers",
           .keeps_c = true}}};
   auto const t = tiling_of(kernel, way, operands<T>(p));
-  return {{{.name = "pc", .m = 0, .n = 0, .k = t.kc, .memory = "memory"},
-           {.name = "ic", .m = t.mc, .n = 0, .k = t.kc, .memory = "L3"},
-           {.name = "jc", .m = t.mc, .n = t.nc, .k = t.kc, .memory = "L2"},
-           {.name = "ir", .m = t.rows, .n = t.nc, .k = t.kc, .memory = "L1"},
-           {.name = "register", .m = t.rows, .n = t.cols, .k = 1, .memory = "registers", .keeps_c = true}}};
+  plan whole = {{{.name = "pc", .m = 0, .n = 0, .k = t.kc, .memory = "memory"},
+                 {.name = "ic", .m = t.mc, .n = 0, .k = t.kc, .memory = "L3"},
+                 {.name = "jc", .m = t.mc, .n = t.nc, .k = t.kc, .memory = "L2"},
+                 {.name = "ir", .m = t.rows, .n = t.nc, .k = t.kc, .memory = "L1"},
+                 {.name = "register", .m = t.rows, .n = t.cols, .k = 1, .memory = "registers", .keeps_c = true}}};
+  if (t.panels_apart > 1)
+    whole.levels.insert(whole.levels.begin(),
+                        {.name = "share", .m = 0, .n = 0, .k = t.panels_apart * t.kc, .memory = "memory"});
+  return whole;
 }
 
 template void gemm(microkernel<float> const&, path, problem const&, execution const&);

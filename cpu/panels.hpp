@@ -57,10 +57,12 @@ struct row_tiles {
   std::int64_t count = 1, height = 0, higher = 0;
 };
 
-/// How a product is cut. kc, and so the bits of a product, depends on the sizes, the layout and the caches alone; what
-/// is packed and how C is stored also on how the operands lie to cache lines.
+/// How a product is cut. kc and panels_apart, and so the bits of a product, depend on the sizes, the layout and the
+/// caches alone; what is packed and how C is stored also on how the operands lie to cache lines.
 struct tiling {
-  std::int64_t kc = 0;      ///< terms of one pass over C
+  std::int64_t kc = 0;  ///< terms of one pass over C, a panel
+  /// Of so many panels the sums are made apart, and then added to C; 1: only where threads share k.
+  std::int64_t panels_apart = 1;
   std::int64_t mc = 0;      ///< rows of A that are packed at a time
   std::int64_t nc = 0;      ///< columns of B that are packed at a time
   std::int64_t rows = 0;    ///< the most rows of a register tile

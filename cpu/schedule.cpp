@@ -35,6 +35,9 @@ bool is_shared_by_many(grid const& g) { return g.parts() >= many_threads; }
 
 constexpr std::int64_t few_rows = 256;  // of A, beside which the packing of B takes a good part of the time
 
+/// Whether B is read once, where it lies, as it comes.
+bool passes(tiling const& t) { return !t.pack_b && !t.b_stays && !t.all_rows && !t.by_rows; }
+
 /// Waking a team, which mostly still watches for work.
 double waking(int parts) { return parts == 1 ? 0 : (2 + 0.2 * parts) * microsecond; }
 
@@ -277,6 +280,13 @@ tiling skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<
   // Panels of equal length, so that threads that share k have equal shares.
   t.by_rows = streams_rows(o) && o.k >= kernel.most_terms;
   t.kc = streams_rows(o) ? std::min<std::int64_t>(o.k, kernel.most_terms) : split(o.k, stretch, 8);
+  // Beside such short panels threads that shared k would write C's size of sums for each: shares of some panels leave
+  // fewer, if they are made apart always.
+  bool const is_wide = o.n * size >= 2 * page && o.m * o.n * size <= most_sums / 4;
+  if ((meet || are_long) && is_wide && !streams_rows(o)) {
+    constexpr std::int64_t shares = 8, least = 256;
+    t.panels_apart = ceil_div(std::max(ceil_div(o.k, shares), least), t.kc);
+  }
   t.mc = o.m, t.nc = o.n;
   t.b_is_near = is_like_zen4(caches) && o.k * o.n * size <= caches.l3 / 4;
   t.b_ahead = streams_rows(o) ? ahead_of_rows(caches, kernel, o) : o.k * o.n * size > caches.l2 / 2 ? ahead / size : 0;
@@ -455,44 +465,51 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
 }
 
 template <class T>
-grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, int threads, bool reproducible) {
+grid choose_grid(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o, tiling const& t,
+                 int threads, bool reproducible) {
   double const halves = as_double(ceil_div(2 * o.n, kernel.lanes));  // half vectors of a row of C
   double const vectors_of_tile = as_double(t.cols) / as_double(kernel.lanes);
   double const k = as_double(o.k);
   std::int64_t const most_terms = most_sums / (o.m * o.n * static_cast<std::int64_t>(sizeof(T)));
-  // What a part reads comes mostly beside the arithmetic: as if a step brought 40 bytes.
-  constexpr double of_element = sizeof(T) / 40.0;
+  std::int64_t const apart = reproducible ? t.kc * t.panels_apart : t.kc;
+  constexpr double size = sizeof(T);
+  constexpr int crowd = 8;
+  // What a part reads comes mostly beside the arithmetic: as if a step brought 40 bytes. Of a B from afar it brings a
+  // tenth where eight threads want some on Intel's processors, and less where they read different rows; and sums that
+  // others wrote come as slowly.
+  bool const is_far = has_large_l2(caches) && threads >= crowd && passes(t) && k * o.n * size > caches.l2;
+  double const of_byte = is_far ? 1 / 4.0 : 1 / 40.0, of_terms = is_far ? 0.12 : 0, of_sum = is_far ? 20 : 4;
   // Rows of a B that passes as it lies are read in as many pieces as there are threads beside each other. If they come
   // from afar, of those up to a page long one of a KiB takes as long to begin as to read; longer ones are followed by
   // the hardware.
   constexpr double begins = 1024 / sizeof(T), short_piece = page / sizeof(T);
   constexpr double of_piece = 0.2, of_boundary = 150;
-  bool const passes = !t.pack_b && !t.b_stays && !t.all_rows && !t.by_rows && !t.b_is_near;
   grid best;
-  double best_cost = (steps(o.m, halves / 2, t, {}) + of_element * as_double(o.m + o.n)) * k;
+  double best_cost = (steps(o.m, halves / 2, t, {}) + of_byte * size * as_double(o.m + o.n)) * k;
   if (best_cost < 2 * waking(2)) return best;
   auto const consider = [&](grid const& g) {
     double const share = std::ceil(halves / g.cols) / 2;
-    auto const panels = ceil_div(o.k, t.kc);
+    auto const shares = ceil_div(o.k, apart);
     auto const rows = ceil_div(o.m, g.rows);
-    double const terms = as_double(ceil_div(panels, g.terms) * t.kc);
+    double const terms = as_double(ceil_div(shares, g.terms) * apart);
     double const piece = share * as_double(kernel.lanes);
-    double const beginning = passes && g.cols > 1 && piece <= short_piece ? begins : 0;
-    double const read = (as_double(rows) + piece + beginning) * terms;  // elements of A and B
+    double const beginning = passes(t) && !t.b_is_near && g.cols > 1 && piece <= short_piece ? begins : 0;
+    double const read = (as_double(rows) + piece + beginning) * terms * size;  // bytes of A and B
     auto const cut = choose_pieces(o, t, g);
     double part = steps(rows, share, t, cut);
     if (t.pack_b && is_shared_by_many(g)) {
       // The narrower a part, the fewer multiply-adds for each load of A; and the slowest thread has a share of a piece
       // left when the others are done.
       part += 0.25 * std::ceil(share / vectors_of_tile) * as_double(rows);
-      part *= 1 + of_piece / (g.terms == 1 ? cut.count : as_double(ceil_div(panels, g.terms)));
+      part *= 1 + of_piece / (g.terms == 1 ? cut.count : as_double(ceil_div(shares, g.terms)));
     }
-    double cost = part * terms + of_element * read + waking(g.parts());
+    double cost = part * terms + of_byte * (1 + of_terms * (g.terms - 1)) * read + waking(g.parts());
     // Where a row of C goes from thread to thread, the hardware fetches for each what the other has just written.
     if (g.cols > 1) cost += of_boundary * as_double(rows);
     // Sums apart are written once and read once.
-    double const sums = reproducible ? as_double(panels) : g.terms;
-    if (g.terms > 1) cost += waking(g.parts()) + 4 * as_double(o.m) * halves / 2 * sums / g.parts();
+    double const sums = reproducible ? as_double(shares) : g.terms;
+    double const adding = as_double(o.m) * halves / 2 * sums / g.parts();  // vectors
+    if (g.terms > 1) cost += waking(g.parts()) + of_sum * adding;
     if (cost < best_cost) best = g, best_cost = cost;
   };
   std::int64_t const most_rows = t.all_rows ? 1 : o.m;
@@ -501,7 +518,7 @@ grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling cons
     for (int cols = 1; rows * cols <= threads && cols <= most_cols; ++cols) {
       consider({rows, cols, 1});
       int const terms =
-          static_cast<int>(std::min({std::int64_t{threads} / (rows * cols), ceil_div(o.k, t.kc), most_terms}));
+          static_cast<int>(std::min({std::int64_t{threads} / (rows * cols), ceil_div(o.k, apart), most_terms}));
       if (terms > 1) consider({rows, cols, terms});
     }
   return best;
@@ -512,9 +529,11 @@ tiling tiling_of_parts(cache_sizes const& caches, microkernel<T> const& kernel, 
                        grid const& g) {
   if (!has_large_l2(caches) || !is_shared_by_many(g)) return t;
   if (o.ldc == o.n && o.n <= t.cols) t.asks_for_c = false;  // which comes as a stream
-  if (!t.pack_b) return t;
-  constexpr std::int64_t size = sizeof(T), places = 4;
+  constexpr std::int64_t size = sizeof(T), places = 4, short_piece = 1280, rows_ahead = 8;
   std::int64_t const columns = ceil_div(o.n, g.cols);
+  // A short piece of a row that passes ends before what is asked for along it: the next rows' are.
+  if (passes(t) && t.b_ahead != 0 && columns * size <= short_piece) t.b_ahead = rows_ahead * o.b_row;
+  if (!t.pack_b) return t;
   lower_tiles(caches, kernel, o, columns, t);
   // A narrow C passes over A once for each block of B.
   if (t.nc == o.n) return t;
@@ -542,8 +561,10 @@ template tiling packed_tiling(cache_sizes const&, microkernel<float> const&, ope
 template tiling packed_tiling(cache_sizes const&, microkernel<double> const&, operands<double> const&);
 template tiling choose_tiling(cache_sizes const&, microkernel<float> const&, operands<float> const&);
 template tiling choose_tiling(cache_sizes const&, microkernel<double> const&, operands<double> const&);
-template grid choose_grid(microkernel<float> const&, operands<float> const&, tiling const&, int, bool);
-template grid choose_grid(microkernel<double> const&, operands<double> const&, tiling const&, int, bool);
+template grid choose_grid(cache_sizes const&, microkernel<float> const&, operands<float> const&, tiling const&, int,
+                          bool);
+template grid choose_grid(cache_sizes const&, microkernel<double> const&, operands<double> const&, tiling const&, int,
+                          bool);
 template tiling tiling_of_parts(cache_sizes const&, microkernel<float> const&, operands<float> const&, tiling,
                                 grid const&);
 template tiling tiling_of_parts(cache_sizes const&, microkernel<double> const&, operands<double> const&, tiling,

@@ -45,10 +45,11 @@ tiling packed_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
 template <class T>
 tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o);
 
-/// The grid of at most `threads` parts that is done first. Where terms are shared, a sum lies apart for each kc of them
-/// if the product is to be reproducible, else for each share.
+/// The grid of at most `threads` parts that is done first. Where terms are shared, a sum lies apart for each
+/// panels_apart panels of them if the product is to be reproducible, else for each thread's.
 template <class T>
-grid choose_grid(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, int threads, bool reproducible);
+grid choose_grid(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o, tiling const& t,
+                 int threads, bool reproducible);
 
 /// `t` for the grid's parts: where L2 is large and threads are many, a part may have too few columns for a copy of A to
 /// pay, and a block of B fills a quarter of L2, since two processors may be one core's. The terms of a panel, and so
@@ -66,8 +67,10 @@ extern template tiling packed_tiling(cache_sizes const&, microkernel<float> cons
 extern template tiling packed_tiling(cache_sizes const&, microkernel<double> const&, operands<double> const&);
 extern template tiling choose_tiling(cache_sizes const&, microkernel<float> const&, operands<float> const&);
 extern template tiling choose_tiling(cache_sizes const&, microkernel<double> const&, operands<double> const&);
-extern template grid choose_grid(microkernel<float> const&, operands<float> const&, tiling const&, int, bool);
-extern template grid choose_grid(microkernel<double> const&, operands<double> const&, tiling const&, int, bool);
+extern template grid choose_grid(cache_sizes const&, microkernel<float> const&, operands<float> const&, tiling const&,
+                                 int, bool);
+extern template grid choose_grid(cache_sizes const&, microkernel<double> const&, operands<double> const&, tiling const&,
+                                 int, bool);
 extern template tiling tiling_of_parts(cache_sizes const&, microkernel<float> const&, operands<float> const&, tiling,
                                        grid const&);
 extern template tiling tiling_of_parts(cache_sizes const&, microkernel<double> const&, operands<double> const&, tiling,

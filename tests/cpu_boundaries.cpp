@@ -465,6 +465,21 @@ TEST_CASE("beside few rows of A, rows of B of up to 14 KiB and more, and such as
   }
 }
 
+TEST_CASE("shares of 256 terms and more, whose sums are made apart, beside long rows of B and up to half a MiB of C") {
+  for (std::int64_t const k : {256, 257, 700, 2049}) {
+    check<float>({7, 3585, k, false, false, 0, 5});
+    check<double>({15, 1793, k, false, false, 0, 16});
+    for (std::int64_t const less : {0, 1}) {  // rows of two pages, and shorter ones as far apart
+      check<float>({16, 2048 - less, k, false, false, less, 16});
+      check<double>({5, 1024 - less, k, false, false, less, 4});
+    }
+  }
+  for (std::int64_t const more : {0, 1}) {
+    check<float>({7, 18724 + more, 300, false, false, 0, 4});
+    check<double>({7, 9362 + more, 300, false, false, 0, 4});
+  }
+}
+
 TEST_CASE("few terms beside a C around L2, with B as it lies and transposed") {
   for (std::int64_t const k : {9, 24, 25})
     for (bool const trans_b : {false, true}) {

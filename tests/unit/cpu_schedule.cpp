@@ -53,6 +53,7 @@ TEST_CASE("TANDEM_CACHES overrides what the system says") {
 }
 
 constexpr cache_sizes zen4{.l1 = 32 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
+constexpr cache_sizes intel{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
 
 /// A product of packed rows without data.
 template <class T>
@@ -318,12 +319,12 @@ TEST_CASE("threads share rows rather than columns that each would read all of A 
     auto const o = product<float>(100000, 32, 32);
     for (int threads : {2, 16}) {
       auto const g =
-          tandem::cpu::choose_grid(set->f32, o, tandem::cpu::choose_tiling(caches, set->f32, o), threads, true);
+          tandem::cpu::choose_grid(caches, set->f32, o, tandem::cpu::choose_tiling(caches, set->f32, o), threads, true);
       CHECK(g.rows == threads);
     }
     auto const deep = product<float>(64, std::min<std::int64_t>(64, 4 * set->f32.nr), 100000);
-    CHECK(tandem::cpu::choose_grid(set->f32, deep, tandem::cpu::choose_tiling(caches, set->f32, deep), 2, true).terms ==
-          2);
+    CHECK(tandem::cpu::choose_grid(caches, set->f32, deep, tandem::cpu::choose_tiling(caches, set->f32, deep), 2, true)
+              .terms == 2);
   }
 }
 
@@ -457,7 +458,6 @@ TEST_CASE("a C beyond L2 is asked for; on Intel's processors only if a tile has 
 
     // Where many threads share it, rows that lie together are a stream whatever their length.
     for (std::int64_t const gap : {0, 1}) {
-      cache_sizes const intel{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
       auto const o = of(many, kernel.nr, gap);
       auto t = tandem::cpu::choose_tiling(intel, kernel, o);
       t.asks_for_c = true;
@@ -594,11 +594,12 @@ TEST_CASE("a small C of many terms beside a transposed A beyond half of L2 is tu
 TEST_CASE("threads share k alone where C's rows are whole, in panels of B that are alike for any number of them") {
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
     auto const o = product<T>(1, 5 * kernel.lanes, 100000);
-    auto const t = tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20}, kernel, o);
+    cache_sizes const caches{.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20};
+    auto const t = tandem::cpu::choose_tiling(caches, kernel, o);
     CHECK(t.all_rows);
     CHECK(t.cols == o.n);
     CHECK(t.kc * o.n * static_cast<std::int64_t>(sizeof(T)) <= 128 << 10);
-    auto const g = tandem::cpu::choose_grid(kernel, o, t, 2, true);
+    auto const g = tandem::cpu::choose_grid(caches, kernel, o, t, 2, true);
     CHECK(g.rows * g.cols == 1);
     CHECK(g.terms == 2);
   });
@@ -608,7 +609,7 @@ TEST_CASE("two threads share rows rather than columns where little is done for a
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
     auto const grid = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
       auto const o = product<T>(m, n, k);
-      return tandem::cpu::choose_grid(kernel, o, tandem::cpu::choose_tiling(zen4, kernel, o), 2, true);
+      return tandem::cpu::choose_grid(zen4, kernel, o, tandem::cpu::choose_tiling(zen4, kernel, o), 2, true);
     };
     for (std::int64_t const k : {14, 30}) {
       CAPTURE(k);
@@ -625,7 +626,7 @@ TEST_CASE("two threads share k in equal panels, the columns where B is near") {
     return tandem::cpu::choose_tiling(zen4, set->f32, product<float>(m, n, k));
   };
   auto const grid = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
-    return tandem::cpu::choose_grid(set->f32, product<float>(m, n, k), tiling(m, n, k), 2, true);
+    return tandem::cpu::choose_grid(zen4, set->f32, product<float>(m, n, k), tiling(m, n, k), 2, true);
   };
   CHECK(tiling(8, 1330, 257).kc == 136);
   CHECK(tiling(8, 1330, 256).kc == 256);
@@ -637,13 +638,50 @@ TEST_CASE("many threads share k rather than short pieces of the rows of a B that
   auto const* set = tandem::cpu::instruction_sets()[0];
   auto const grid = [&](std::int64_t m, std::int64_t n, std::int64_t k, int threads) {
     auto const o = product<float>(m, n, k);
-    auto const t = tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20}, set->f32, o);
-    return tandem::cpu::choose_grid(set->f32, o, t, threads, true);
+    return tandem::cpu::choose_grid(intel, set->f32, o, tandem::cpu::choose_tiling(intel, set->f32, o), threads, true);
   };
   CHECK(grid(7, 1023, 4097, 16).cols < 16);
   CHECK(grid(7, 1023, 4097, 16).terms > 1);
   CHECK(grid(7, 100000, 300, 2).cols == 2);   // pieces of long rows
   CHECK(grid(1, 4096, 4096, 16).cols == 16);  // whose sums apart would be many
+  for (int const threads : {8, 16}) CHECK(grid(16, 4096, 4096, threads).terms > 1);
+}
+
+TEST_CASE("beside long rows of B, where L2 is large, sums of a skinny C are made apart in eight shares of its terms") {
+  for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t size = sizeof(T);
+    auto const share = [&](std::int64_t m, std::int64_t n, std::int64_t k, cache_sizes const& caches) {
+      auto const t = tandem::cpu::choose_tiling(caches, kernel, product<T>(m, n, k));
+      CHECK(t.kc < 256);
+      return t.panels_apart * t.kc;
+    };
+    std::int64_t const wide = 16384 / size, of_pages = 8192 / size;
+    for (std::int64_t const k : {4096, 8192}) {
+      CHECK(share(6, wide, k, intel) == k / 8);
+      CHECK(share(6, of_pages, k, intel) == k / 8);
+      CHECK(share(6, of_pages / 2, k, intel) == 64);
+    }
+    for (std::int64_t const k : {300, 2048}) CHECK(share(6, wide, k, intel) == 256);
+    // More sums than would stay in caches.
+    CHECK(share(6, (512 << 10) / size / 6 + 1, 4096, intel) == 32);
+    auto const t = tandem::cpu::choose_tiling(zen4, kernel, product<T>(6, wide, 4096));
+    CHECK(t.panels_apart == 1);
+  });
+}
+
+TEST_CASE("short pieces of B's rows, where L2 is large and threads are many, ask for the next rows") {
+  for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t size = sizeof(T);
+    auto const o = product<T>(6, 5120 / size, 4000);
+    auto const t = tandem::cpu::choose_tiling(intel, kernel, o);
+    auto const ahead = [&](tandem::cpu::grid const& g) {
+      return tandem::cpu::tiling_of_parts(intel, kernel, o, t, g).b_ahead;
+    };
+    CHECK(ahead({1, 4, 4}) == 8 * o.b_row);
+    CHECK(ahead({1, 3, 4}) == t.b_ahead);
+    CHECK(ahead({1, 2, 1}) == t.b_ahead);
+    CHECK(t.b_ahead < o.b_row);
+  });
 }
 
 TEST_CASE("three or four rows of C are made in wide tiles beside a B within half of L3") {
@@ -728,7 +766,7 @@ TEST_CASE("wide tiles read B where it lies, in panels of at most 1024 terms, and
           CHECK((!t.pack_a && !t.pack_b && t.dot_cols == 0));
           CHECK(t.kc == (k <= 1024 ? k : (k / 2 + 8) / 8 * 8));
           for (int const threads : {1, 2, 7}) {
-            auto const g = tandem::cpu::choose_grid(kernel, product<T>(m, 400, k), t, threads, true);
+            auto const g = tandem::cpu::choose_grid(caches, kernel, product<T>(m, 400, k), t, threads, true);
             CHECK(g.rows == 1);
             CHECK(g.terms <= (k + 1023) / 1024);
           }
@@ -737,7 +775,7 @@ TEST_CASE("wide tiles read B where it lies, in panels of at most 1024 terms, and
         auto const wide = product<T>(m, caches.l3 / 2 / 1024 / static_cast<std::int64_t>(sizeof(T)), 1024);
         auto const t = tandem::cpu::choose_tiling(caches, kernel, wide);
         for (int const threads : {2, 4})
-          CHECK(tandem::cpu::choose_grid(kernel, wide, t, threads, true).cols == threads);
+          CHECK(tandem::cpu::choose_grid(caches, kernel, wide, t, threads, true).cols == threads);
       }
     });
 }
@@ -915,7 +953,7 @@ TEST_CASE("a grid has at most as many parts as threads, and each of its parts so
   for_each_product([&]<class T>(tandem::cpu::microkernel<T> const& kernel, tandem::cpu::operands<T> const& o) {
     auto const t = tandem::cpu::choose_tiling(tandem::cpu::host_caches(), kernel, o);
     for (int threads : {1, 2, 3, 16}) {
-      auto const g = tandem::cpu::choose_grid(kernel, o, t, threads, true);
+      auto const g = tandem::cpu::choose_grid(tandem::cpu::host_caches(), kernel, o, t, threads, true);
       CHECK((g.rows >= 1 && g.cols >= 1 && g.terms >= 1));
       CHECK(g.parts() <= threads);
       CHECK((g.rows <= o.m && g.cols <= o.n && g.terms <= (o.k + t.kc - 1) / t.kc));
@@ -927,7 +965,7 @@ TEST_CASE("threads share k only where the sums stay in a cache until they are ad
   for_each_product([&]<class T>(tandem::cpu::microkernel<T> const& kernel, tandem::cpu::operands<T> const& o) {
     auto const t = tandem::cpu::choose_tiling(tandem::cpu::host_caches(), kernel, o);
     for (int threads : {4, 16, 64}) {
-      auto const g = tandem::cpu::choose_grid(kernel, o, t, threads, true);
+      auto const g = tandem::cpu::choose_grid(tandem::cpu::host_caches(), kernel, o, t, threads, true);
       auto const sums = o.m * o.n * g.terms * static_cast<std::int64_t>(sizeof(T));
       CHECK((g.terms == 1 || sums <= tandem::cpu::most_sums));
     }
@@ -936,7 +974,7 @@ TEST_CASE("threads share k only where the sums stay in a cache until they are ad
   cache_sizes const caches{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
   auto const terms = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
     auto const o = product<float>(m, n, k);
-    return tandem::cpu::choose_grid(kernel, o, tandem::cpu::choose_tiling(caches, kernel, o), 16, true).terms;
+    return tandem::cpu::choose_grid(caches, kernel, o, tandem::cpu::choose_tiling(caches, kernel, o), 16, true).terms;
   };
   CHECK(terms(64, 64, 100000) > 1);
   CHECK(terms(4096, 4096, 4096) == 1);
@@ -993,7 +1031,7 @@ TEST_CASE("many threads share the columns of a product whose A is copied: each p
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
     auto const grid_of = [&](std::int64_t m, std::int64_t n, std::int64_t k, int threads, bool trans_a = false) {
       auto const o = product<T>(m, n, k, trans_a);
-      return tandem::cpu::choose_grid(kernel, o, tandem::cpu::choose_tiling(caches, kernel, o), threads, true);
+      return tandem::cpu::choose_grid(caches, kernel, o, tandem::cpu::choose_tiling(caches, kernel, o), threads, true);
     };
     for (std::int64_t const size : {1000, 2039, 4000}) {
       CAPTURE(size);
