@@ -73,7 +73,7 @@ int call_cblas(F const& f, gemm_call const& x) {
   // One layout holds for all three operands there: one that is stored in the other is its own transpose.
   bool const flip_a = t.trans_a != (t.layout_a != t.layout_c), flip_b = t.trans_b != (t.layout_b != t.layout_c);
   int const flipped = x.conjugated ? conj_trans : trans;
-  // Operands without elements, or that are not read, may have no address.
+  // Operands without elements, or that are not read, may have no address: an odd seed says so.
   bool const nowhere = !reads_operands(t) && t.seed % 2 == 1;
   auto* const a = nowhere ? nullptr : static_cast<T const*>(x.a);
   auto* const b = nowhere ? nullptr : static_cast<T const*>(x.b);

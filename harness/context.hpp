@@ -98,6 +98,10 @@ class context {
   /// Drops what was recorded so far; the child stays as it is.
   void forget();
 
+  /// Whether operands that are not read have an address in each problem: a function that cannot do without one fails
+  /// L0, and is judged by the other rungs all the same.
+  bool gives_addresses = false;
+
   /// K-blocks that L7 found, for the sizes of later rungs; empty before.
   std::vector<std::int64_t> k_blocks = {};
 

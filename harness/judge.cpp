@@ -49,6 +49,7 @@ void climb(candidate const& asked, judge_options const& options, judgement& out)
     if (!asked_for(options, s.rung)) continue;
     auto const begin = std::chrono::steady_clock::now();
     x.begin_rung(s.rung);
+    x.gives_addresses = s.rung != rung::interface;
     if (kernel.budget_follows_speed) {
       auto const measured = measure_budget(x);
       kernel.flop_budget = measured.flop;

@@ -126,6 +126,22 @@ TEST_CASE("a problem's line says how many callers there are") {
     CHECK_THROWS_AS(parse_case(line), std::invalid_argument);
 }
 
+TEST_CASE("a function that wants an address even of what it does not read fails L0, and is judged by the other rungs") {
+  auto const usual = cblas_with([](int trans) { return trans; });
+  candidate proud = usual;
+  proud.run = [usual](gemm_call const& x) {
+    return x.test.seed % 2 == 1 && !reads_operands(x.test) ? std::abort(), 0 : usual.run(x);
+  };
+  judge_options options;
+  options.level = level::quick;
+  options.diagnose = false;
+  options.only = {rung::interface, rung::exact, rung::special_values, rung::scale};
+  auto const j = judge(proud, options);
+  for (auto const& r : j.rungs)
+    if (std::ranges::find(options.only, r.rung) != options.only.end())
+      CHECK_MESSAGE((r.verdict == rung_verdict::fail) == (r.rung == rung::interface), to_string(r.rung));
+}
+
 TEST_CASE("callers have data of their own, and are told when one gets another's product, none, or half of one") {
   std::vector<float> const a(6, 3), b(6, 1);
   std::vector<float> c(4, 9);
