@@ -100,11 +100,27 @@ bool is_plainly_right(matrix_view<T const> const& a, matrix_view<T const> const&
          a.memory() == c.memory() && are_plain(extent_of(a), extent_of(b), extent_of(c), sizeof(T));
 }
 
+/// A matrix of one line, whose leading dimension is nobody's and may be so large that it times an element's size is no
+/// number of 64 bits, as if the next one followed.
+template <class T>
+matrix_view<T> with_near_lines(matrix_view<T> const& x) {
+  bool const by_rows = x.layout() == layout::row_major;
+  if ((by_rows ? x.rows() : x.cols()) != 1) return x;
+  return {x.data(), x.rows(), x.cols(), by_rows ? x.cols() : x.rows(), x.layout(), x.memory()};
+}
+
+template <class T>
+problem checked(bool is_plain, matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c,
+                gemm_options const& options) {
+  if (is_plain) return canonical<T>(a, b, c, options);
+  dispatch::check_gemm(erase(a), erase(b), erase(c), dtype_of<T>);
+  return canonical<T>(with_near_lines(a), with_near_lines(b), with_near_lines(c), options);
+}
+
 template <class T>
 problem checked(matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c,
                 gemm_options const& options) {
-  if (!is_plainly_right<T>(a, b, c)) dispatch::check_gemm(erase(a), erase(b), erase(c), dtype_of<T>);
-  return canonical<T>(a, b, c, options);
+  return checked<T>(is_plainly_right<T>(a, b, c), a, b, c, options);
 }
 
 execution execution_of(gemm_options const& options, int threads = 0) {
@@ -154,8 +170,7 @@ template <class T>
 [[gnu::noinline]] void multiply_any(matrix_view<T const> const& a, matrix_view<T const> const& b,
                                     matrix_view<T> const& c, gemm_options const& options) {
   bool const is_right = is_plainly_right<T>(a, b, c);
-  if (!is_right) dispatch::check_gemm(erase(a), erase(b), erase(c), dtype_of<T>);
-  problem const p = canonical<T>(a, b, c, options);
+  problem const p = checked<T>(is_right, a, b, c, options);
   auto const& row = chosen(p, options);
   run(row, p, execution_of(options));
   if (is_right && c.memory() == memory::host && dispatch::is_open(options)) remember<T>(a, b, c, options, p, row);
