@@ -213,25 +213,17 @@ TEST_CASE_TEMPLATE("where nothing is multiplied, every backend leaves beta C, by
 TEST_CASE_TEMPLATE("a single line's leading dimension is any number that is no less than its length", T, float,
                    double) {
   constexpr std::int64_t size = 70, far = std::numeric_limits<std::int64_t>::max();
-  std::vector<T> const ones(size, 1), products(size, size);
+  std::vector<T> const ones(size * size, 1);
+  matrix_view<T const> const row(ones.data(), 1, size, far), column(ones.data(), size, 1, far, layout::col_major);
   for (auto const& info : backends()) {
     if (!tests::has_backend(info.backend)) continue;
     CAPTURE(to_string(info.backend));
-    auto const row_times = [&](layout of_row, std::int64_t ld) {
-      std::vector<T> const b(size * size, 1);
-      std::vector<T> c(size, 0);
-      matrix_view<T const> const a(ones.data(), of_row == layout::row_major ? 1 : size,
-                                   of_row == layout::row_major ? size : 1, ld, of_row);
-      gemm(of_row == layout::row_major ? a : a.transposed(), matrix_view<T const>(b.data(), size, size, size),
-           matrix_view<T>(c.data(), 1, size, ld), {.backend = info.backend});
-      return c;
-    };
-    for (auto const of_row : {layout::row_major, layout::col_major}) CHECK(row_times(of_row, far) == products);
-    // A row of B, beside a column of A.
-    std::vector<T> c(size * size, 0);
-    gemm(matrix_view<T const>(ones.data(), size, 1, 1), matrix_view<T const>(ones.data(), 1, size, far),
-         matrix_view<T>(c.data(), size, size, size), {.backend = info.backend});
-    CHECK(c == std::vector<T>(size * size, 1));
+    gemm_options const how{.backend = info.backend};
+    std::vector<T> sums(size, 0), products(size * size, 0);
+    gemm(row, matrix_view<T const>(ones.data(), size, size, size), matrix_view<T>(sums.data(), 1, size, far), how);
+    CHECK(sums == std::vector<T>(size, size));
+    gemm(column, row, matrix_view<T>(products.data(), size, size, size), how);
+    CHECK(products == ones);
   }
 }
 
