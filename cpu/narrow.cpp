@@ -31,6 +31,16 @@ bool stays_in_l2(operands<T> const& o) {
   return o.m * o.k * static_cast<std::int64_t>(sizeof(T)) <= host_caches().l2 / 2;
 }
 
+/// Whether B would have to be copied for tiles along C's rows, and all operands stay in L2: turning many columns' high
+/// tiles is little beside it. (Where vectors take as long as their halves, tiles are wide, and turning them takes
+/// longer.)
+template <class T>
+bool stay_beside_transposed_b(microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr std::int64_t size = sizeof(T);
+  return kernel.half_costs_half && o.b_col != 1 && o.n > kernel.most_turning[2] && stays_in_l2(o) &&
+         ((o.m + o.n) * o.k + o.m * o.n) * size <= host_caches().l2;
+}
+
 /// Whether an A beyond half of L2 passes once, by register tiles of a narrow C. Each term is a stream of A: so they are
 /// few, fewer from memory, where the hardware follows some dozen. Intel's processors would copy a transposed A for
 /// tiles along C's rows; elsewhere those have to leave a quarter of their lanes idle.
@@ -193,7 +203,8 @@ void sum_in_panels(microkernel<T> const& kernel, operands<T> const& o, span_of r
 template <class T>
 bool suits_narrow(microkernel<T> const& kernel, operands<T> const& o) {
   if (o.a_row != 1) return false;
-  bool const is_near = stays_in_l2(o), is_little = o.m * o.n * o.k <= little_work;
+  bool const is_near = stays_in_l2(o);
+  bool const is_little = o.m * o.n * o.k <= little_work || stay_beside_transposed_b(kernel, o);
   if (o.m >= o.n && !is_near && is_in_tiles(kernel, o)) return true;
   if (is_little && fills_vectors(kernel, o.m, o.n, o.k, o.b_col != 1)) return is_faster_turned(kernel, o);
   if (o.m < o.n) return false;

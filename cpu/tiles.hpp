@@ -90,10 +90,13 @@ void multiply_tiles_in_place(microkernel<T> const& kernel, tile_work<T>& w, std:
 }
 
 /// The width of tiles for so many columns of C: the widest that have a few of them, since they read long pieces of A's
-/// columns, or, where what they read does not stay in L1 for the next ones, those that pass over A least often.
+/// columns, or, where what they read does not stay in L1 for the next ones, those that pass over A least often. Beside
+/// many columns, where vectors of half the length take half the time, the highest, if sums are not so short that tiles
+/// end often: one is turned soon, and the next begins meanwhile.
 template <class T>
 int widest_turning(microkernel<T> const& kernel, std::int64_t n, std::int64_t k) {
-  constexpr int few = 4, least = 2;
+  constexpr int few = 4, least = 2, some_terms = 32;
+  if (kernel.half_costs_half && n > 2 * kernel.most_turning[least] && k >= some_terms) return 1;
   int width = 4;
   bool const stays = width * kernel.lanes * k * static_cast<std::int64_t>(sizeof(T)) <= host_caches().l1 / 2;
   auto const most = [&](int of) { return std::int64_t{kernel.most_turning[static_cast<std::size_t>(of)]}; };

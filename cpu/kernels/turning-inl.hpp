@@ -16,6 +16,22 @@ HWY_INLINE hn::Vec<edge_vector<T>> edge_of(hn::Vec<D> v, int half) {
   }
 }
 
+// Rows of C from a square, mostly all of them.
+template <class D, int E, class Lanes, class T = hn::TFromD<D>>
+HWY_INLINE void write_square(std::int64_t rows, Lanes const& there, T alpha, hn::Vec<D> (&v)[E], T beta,
+                             T* HWY_RESTRICT c, std::int64_t ldc) {
+  if (rows < E) return write_rows<D, E>(rows, there, alpha, v, beta, c, ldc);
+  D const d;
+  auto const va = hn::Set(d, alpha), vb = hn::Set(d, beta);
+  if (beta == 0) {
+    HWY_UNROLL(8)
+    for (int e = 0; e < E; ++e) there.store(hn::Mul(va, v[e]), c + e * ldc);
+  } else {
+    HWY_UNROLL(8)
+    for (int e = 0; e < E; ++e) there.store(hn::MulAdd(va, v[e], hn::Mul(vb, there.load(c + e * ldc))), c + e * ldc);
+  }
+}
+
 // Sums of R columns of C, as many of whose rows as w.cols, become elements of C, square by square.
 template <class T, class D, int R, int V>
 HWY_INLINE void write_turning(tile_work<T> const& w, hn::Vec<D> const (&acc)[R][V]) {
@@ -49,9 +65,9 @@ HWY_INLINE void write_turning(tile_work<T> const& w, hn::Vec<D> const (&acc)[R][
         transpose<square, E>(turned);
         constexpr int rest = R % E == 0 ? E : R % E;
         if (r + E <= R)
-          write_rows<square, E>(rows, fixed_lanes<square, E>(), alpha, turned, beta, c + r, ldc);
+          write_square<square, E>(rows, fixed_lanes<square, E>(), alpha, turned, beta, c + r, ldc);
         else
-          write_rows<square, E>(rows, fixed_lanes<square, rest>(), alpha, turned, beta, c + r, ldc);
+          write_square<square, E>(rows, fixed_lanes<square, rest>(), alpha, turned, beta, c + r, ldc);
       }
     }
   }
