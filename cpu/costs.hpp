@@ -74,8 +74,8 @@ double cost_of_turning(microkernel<T> const& kernel, std::int64_t m, std::int64_
   double const of_step = widest == 1 ? 1.04 : 1.08, of_row = widest == 1 ? 0.5 : 1.15;  // of a square
   std::int64_t const edge = kernel.turned_edge;
   auto const squares = static_cast<double>(quotient(m + edge - 1, edge) * quotient(n + edge - 1, edge));
-  auto const count = count_tiles(
-      kernel, n, m, widest, [&](int width) { return kernel.most_turning[static_cast<std::size_t>(width)]; });
+  auto const count = count_tiles(kernel, n, m, widest,
+                                 [&](int width) { return kernel.most_turning[static_cast<std::size_t>(width)]; });
   return begin + of_tile * count.tiles + of_step * count.step * static_cast<double>(k) +
          of_row * static_cast<double>(edge) * squares;
 }

@@ -42,6 +42,13 @@ struct rows_later {
   std::int64_t rows = 0, length = 0, apart = 0;
 };
 
+/// The work of a block's tiles, who share out the rows of the next block of B to ask for.
+template <class T>
+struct work_of_block : packing_tile_work<T> {
+  std::int64_t askers = 0;             ///< tiles of a row of tiles that ask for B
+  std::int64_t share = 0, before = 0;  ///< rows of tiles, times askers, that do, and those before them
+};
+
 /// One block: mb rows of A from i0 on, nb columns of B from j0 on, kb terms from p0 on.
 template <class T>
 struct block {
@@ -79,6 +86,9 @@ struct block {
   // The tile of whole vectors that packs B's rows on its way; null: there is none.
   tile_function<T> packing_tile(std::int64_t height) const {
     return packs_b && t.tiles_pack_b && o.b_col == 1 ? kernel.packing_tile(kernel.width_of(t.cols), height) : nullptr;
+  }
+  tile_function<T> packing_tile_of(std::int64_t i, std::int64_t height) const {
+    return i == 0 ? packing_tile(height) : nullptr;
   }
 
   // What the first row of tiles does not.
@@ -126,24 +136,25 @@ struct block {
   }
 
   // What the block's tiles have in common.
-  packing_tile_work<T> work_of_tiles() const {
-    packing_tile_work<T> w;
+  work_of_block<T> work_of_tiles() const {
+    work_of_block<T> w;
     w.k = kb;
     w.b_row = o.b_row;
     w.a_ahead = t.a_ahead;
     w.alpha = o.alpha, w.beta = beta;
     w.ldc = o.ldc;
+    if (later_b.rows > 0) share_out_b(w);
     return w;
   }
 
   // What those of `height` rows from row i of the block on have in common besides.
-  void turn_to_rows(packing_tile_work<T>& w, std::int64_t i, std::int64_t height) const {
+  void turn_to_rows(work_of_block<T>& w, std::int64_t i, std::int64_t height) const {
     locate_a(w, i, height);
     w.b_ahead = i == 0 || t.b_stays ? t.b_ahead : 0;
   }
 
-  // The tile of these rows and of the columns from j on.
-  void multiply(packing_tile_work<T>& w, std::int64_t i, std::int64_t height, std::int64_t j) const {
+  // Sets out the work of the tile of these rows and of the columns from j on; returns the tile.
+  tile_function<T> prepare(work_of_block<T>& w, std::int64_t i, std::int64_t height, std::int64_t j) const {
     w.b = t.pack_b ? panel_of_b(j) : place_of_b(j);
     w.c = o.c + (i0 + i) * o.ldc + j0 + j;
     w.cols = std::min(t.cols, tiled_cols() - j);
@@ -153,13 +164,48 @@ struct block {
     w.c_ahead = t.asks_for_next_c ? next_c(i, height, j) : t.c_ahead;
     w.next_rows = 0, w.next_step = 0;
     if (t.pack_b) ask_ahead(w, i, height, j);
-    if (auto const packing = i == 0 && w.cols == t.cols ? packing_tile(height) : nullptr) {
+    if (auto const packing = w.cols == t.cols ? packing_tile_of(i, height) : nullptr) {
       constexpr std::int64_t rows_ahead = 32;
       w.b = place_of_b(j), w.b_ahead = rows_ahead * o.b_row, w.panel = panel_of_b(j);
-      return packing(w);
+      return packing;
     }
     bool const asks = w.asks_for_c || w.a_ahead != 0 || w.b_ahead != 0 || w.next_rows > 0;
-    kernel.tile(t.pack_b ? source::packed : source::in_place, width, height, asks)(w);
+    return kernel.tile(t.pack_b ? source::packed : source::in_place, width, height, asks);
+  }
+
+  void multiply(work_of_block<T>& w, std::int64_t i, std::int64_t height, std::int64_t j) const {
+    prepare(w, i, height, j)(w);
+  }
+
+  // A row of tiles. All but the last mostly differ in their place alone: what is the same is set out once.
+  void multiply_row(work_of_block<T>& w, std::int64_t i, std::int64_t height) const {
+    std::int64_t const cols = tiled_cols(), of_b = t.cols * (t.pack_b ? kb : o.b_col);
+    std::int64_t j = 0;
+    if (later_b.rows == 0 && packing_tile_of(i, height) == nullptr && cols > t.cols) {
+      auto const tile = prepare(w, i, height, 0);
+      for (; j + t.cols < cols; j += t.cols, w.b += of_b, w.c += t.cols) tile(w);
+    }
+    for (; j < cols; j += t.cols) multiply(w, i, height, j);
+  }
+
+  // Whether what tiles ask for does not depend on their row.
+  bool are_rows_alike() const {
+    return tiled_cols() == nb && later_b.rows == 0 && !t.asks_for_next_c && !(t.pack_b && asks_last_for_a());
+  }
+
+  // Rows of tiles of one height, below each other, that are.
+  void multiply_like_rows(work_of_block<T>& w, std::int64_t i, std::int64_t height, std::int64_t count) const {
+    std::int64_t const of_b = t.cols * (t.pack_b ? kb : o.b_col), of_c = height * o.ldc;
+    std::int64_t const of_a = height * (t.pack_a && o.a_col != 1 ? kb : w.a_row);
+    std::int64_t const last = (nb - 1) / t.cols * t.cols;
+    auto of_last = w;
+    auto const tile = prepare(w, i, height, 0), last_tile = prepare(of_last, i, height, last);
+    auto const* const b = w.b;
+    for (; count > 0; --count, of_last.a += of_a, of_last.c += of_c) {
+      if (last > 0) w.a = of_last.a, w.b = b, w.c = of_last.c - last;
+      for (std::int64_t j = 0; j < last; j += t.cols, w.b += of_b, w.c += t.cols) tile(w);
+      last_tile(of_last);
+    }
   }
 
   // Elements from a tile's C to the next one's, in a row of tiles or below it.
@@ -168,18 +214,18 @@ struct block {
     return i + height < mb ? height * o.ldc - j : 0;
   }
 
-  // The last tile of a row of tiles asks for what the first of the next row reads of A. A single one does where A's
-  // rows are not over at once, and too short for the hardware to look ahead along them, or A is transposed. The others
-  // ask for what the next block packs of B.
-  void ask_ahead(far_tile_work<T>& w, std::int64_t i, std::int64_t height, std::int64_t j) const {
+  // Whether the last tile of a row of tiles asks for what the first of the next row reads of A. A single one does where
+  // A's rows are not over at once, and too short for the hardware to look ahead along them, or A is transposed.
+  bool asks_last_for_a() const {
     constexpr std::int64_t size = sizeof(T), least = 128, most = 1024;  // bytes of a row
-    std::int64_t const cols = tiled_cols();
     bool const is_not_followed = o.a_col != 1 || kb * size <= most;
-    bool const last_asks_for_a = t.asks_for_a && (cols > t.cols || (kb * size >= least && is_not_followed));
-    if (last_asks_for_a && j + t.cols >= cols) return ask_for_a(w, i, height);
-    if (later_b.rows == 0) return;
-    std::int64_t const askers = quotient(cols + t.cols - 1, t.cols) - (last_asks_for_a ? 1 : 0);  // of a row of tiles
-    ask_for_b(w, height, i * askers + height * quotient(j, t.cols), mb * askers);
+    return t.asks_for_a && (tiled_cols() > t.cols || (kb * size >= least && is_not_followed));
+  }
+
+  // The others ask for what the next block packs of B.
+  void ask_ahead(work_of_block<T>& w, std::int64_t i, std::int64_t height, std::int64_t j) const {
+    if (j + t.cols >= tiled_cols() && asks_last_for_a()) return ask_for_a(w, i, height);
+    if (later_b.rows > 0) ask_for_b(w, height, i * w.askers + height * quotient(j, t.cols));
   }
 
   void ask_for_a(far_tile_work<T>& w, std::int64_t i, std::int64_t height) const {
@@ -190,18 +236,24 @@ struct block {
       w.next += height - 1, w.next_rows = w.next_row = w.next_length = 1, w.next_step = w.a_col;
   }
 
-  // A tile of `height` rows, before which tiles of `done` rows of `all` have passed that ask for B. They share out its
-  // rows from the last tile backwards: what is asked for long before would leave L2.
-  void ask_for_b(far_tile_work<T>& w, std::int64_t height, std::int64_t done, std::int64_t all) const {
+  // The tiles share out B's rows from the last tile backwards: what is asked for long before would leave L2.
+  void share_out_b(work_of_block<T>& w) const {
     constexpr std::int64_t size = sizeof(T), line = 64;
+    w.askers = quotient(tiled_cols() + t.cols - 1, t.cols) - (asks_last_for_a() ? 1 : 0);
+    std::int64_t const all = mb * w.askers;
     std::int64_t const rows_of_tile = quotient(kb, quotient(later_b.length * size, line) + 1) + 1;
-    std::int64_t const share = std::min(all, (quotient(later_b.rows, rows_of_tile) + 1) * t.rows);
-    std::int64_t const begun = done - (all - share);
+    w.share = std::min(all, (quotient(later_b.rows, rows_of_tile) + 1) * t.rows);
+    w.before = all - w.share;
+  }
+
+  // A tile of `height` rows, before which tiles of `done` rows have passed that ask for B.
+  void ask_for_b(work_of_block<T>& w, std::int64_t height, std::int64_t done) const {
+    std::int64_t const begun = done - w.before;
     if (begun < 0) return;
-    std::int64_t const first = quotient(later_b.rows * begun, share);
+    std::int64_t const first = quotient(later_b.rows * begun, w.share);
     w.next = later_b.at + first * later_b.apart;
     w.next_row = later_b.apart, w.next_length = later_b.length;
-    w.next_rows = quotient(later_b.rows * (begun + height), share) - first;
+    w.next_rows = quotient(later_b.rows * (begun + height), w.share) - first;
   }
 
   void multiply_in_place() const {
@@ -224,10 +276,17 @@ struct block {
     if (has_columns) lay_columns();
     auto w = work_of_tiles();
     if (t.pack_b || t.b_stays) {  // a tile's rows of A lie in L1
-      for (std::int64_t i = 0, done = 0; i < tiles.count; done += tiles.size(i++)) {
-        turn_to_rows(w, done, tiles.size(i));
-        for (std::int64_t j = 0; j < cols; j += t.cols) multiply(w, done, tiles.size(i), j);
-        if (has_columns) multiply_columns(done, tiles.size(i));
+      bool const alike = are_rows_alike();
+      for (std::int64_t i = 0, done = 0, count = 1; i < tiles.count; i += count) {
+        auto const height = tiles.size(i);
+        turn_to_rows(w, done, height);
+        count = alike && i > 0 ? (i < tiles.higher ? tiles.higher : tiles.count) - i : 1;
+        if (count > 1)
+          multiply_like_rows(w, done, height, count);
+        else
+          multiply_row(w, done, height);
+        if (has_columns) multiply_columns(done, height);
+        done += count * height;
       }
       return;
     }
