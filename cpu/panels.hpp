@@ -46,8 +46,13 @@ inline span_of falling_share(std::int64_t size, std::int64_t index, std::int64_t
 /// Rows in tiles that differ by one row at most, so that no thin one is left at the end.
 struct row_tiles {
   row_tiles(std::int64_t rows, std::int64_t most) {
-    if (rows <= most) {  // a tiny product would feel the divisions
+    // A tiny product would feel the divisions.
+    if (rows <= most) {
       height = rows;
+      return;
+    }
+    if (rows <= 2 * most) {
+      count = 2, height = rows >> 1, higher = rows & 1;
       return;
     }
     count = quotient(rows + most - 1, most);

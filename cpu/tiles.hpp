@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "cpu/caches.hpp"
@@ -70,7 +71,8 @@ struct column_tiles {
       : lanes(kernel.lanes),
         n(columns),
         in_half(rows >= many_rows && kernel.ends_in_half(n) ? n & (kernel.lanes - 1) : 0),
-        widths(quotient(n - in_half + lanes - 1, lanes), widest) {}
+        widths((n - in_half + lanes - 1) >> std::countr_zero(static_cast<std::uint64_t>(lanes)), widest) {
+  }  // 2^i lanes
   std::int64_t size(std::int64_t i, std::int64_t first) const {
     return i < widths.count ? std::min(widths.size(i) * lanes, n - first) : in_half;
   }
