@@ -328,12 +328,26 @@ bool has_low_tiles(cache_sizes const& caches, microkernel<T> const& kernel, oper
 }
 
 /// Whether rows of A and of a narrow C are so short, and lie so close together, that each is one stream, which the
-/// hardware follows: asked for line by line they come later, and low tiles end sooner. Measured on a Zen 4.
+/// hardware follows: asked for line by line they come later, and low tiles end sooner. Measured on a Zen 4 and, with
+/// one thread and 16, on an Intel server.
 template <class T>
 bool are_short_rows(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
-  constexpr std::int64_t size = sizeof(T), short_row = 256, close = 512;  // bytes
-  return is_like_zen4(caches) && o.a_col == 1 && o.k * size <= short_row && o.n <= 3 * kernel.lanes &&
-         o.m > 2 * kernel.mr && std::max(o.a_row, o.ldc) * size <= close;
+  constexpr std::int64_t size = sizeof(T);
+  if (o.a_col != 1 || o.m <= 2 * kernel.mr) return false;
+  std::int64_t const of_a = o.k * size, of_both = of_a + o.n * size, apart = std::max(o.a_row, o.ldc) * size;  // bytes
+  if (has_large_l2(caches))
+    return size == 8 ? of_a <= 200 && of_both <= 900 && apart <= 800 : of_a <= 160 && of_both <= 576 && apart <= 512;
+  return is_like_zen4(caches) && of_a <= 264 && of_both <= (size == 8 ? 576 : 464) && apart <= 512;
+}
+
+/// Low tiles for them. Of one vector's width those of a Zen 4 have no more sums than keep the arithmetic busy as they
+/// are; on Intel's processors one of three vectors is there sooner than one of two and one of one.
+template <class T>
+void lower_for_short_rows(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o, tiling& t) {
+  constexpr std::int64_t low = 8;
+  std::int64_t const vectors = ceil_div(o.n, kernel.lanes);
+  if (vectors > 1 || has_large_l2(caches)) t.rows = std::min(t.rows, low);
+  if (vectors == 3 && has_large_l2(caches) && kernel.rows[3] >= low) t.cols = 3 * kernel.lanes;
 }
 
 /// Whether all operands lie together and in a part of L3, from which rows of short sums come in time by themselves:
@@ -398,6 +412,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
       t.cols = vectors * kernel.lanes;
       t.rows = std::min(kernel.rows[static_cast<std::size_t>(vectors)], kernel.rows[0]);
     }
+    if (are_short_rows(caches, kernel, o)) lower_for_short_rows(caches, kernel, o, t);
     // A narrow C: A is used up as it comes, along its rows or in rows that are short; a block of B fills half of L2.
     // Where threads may share k, it is a page of a row of A deep at most: of more blocks they have more equal shares.
     t.b_stays = (near || is_soon_done(caches, kernel, o)) && has_whole_lines(o);
@@ -414,8 +429,6 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
     t.pack_a = o.a_col != 1 && o.m > kernel.mr && !near;
     // Rows of A that are a multiple of a page apart share the eight places of one set of L1.
     if (o.a_row * size % page == 0) t.rows = std::min<std::int64_t>(t.rows, 8);
-    // Tiles of one vector's width have no more sums than keep the arithmetic busy as they are.
-    if (o.n > kernel.lanes && are_short_rows(caches, kernel, o)) t.rows = std::min<std::int64_t>(t.rows, 8);
     if (are_streams(caches, kernel, o)) {
       // Stretches of both stay in L2 (with a small one, and on Zen 5 in double, in L1) while their tiles pass over
       // them: the longer they are, the fewer sums have threads that share k to add. The next rows are asked for on the
@@ -460,7 +473,9 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
   t.dot_cols = columns_of_dots(kernel, o);
   t.streaming = streams(caches, o, t);
   t.asks_for_next_c = t.asks_for_c && o.k <= short_sum;
-  t.asks_for_a = !as_streams && (!has_small_l2(caches) || t.kc * size >= short_row);
+  // Beside many columns of Intel's processors short rows of A come in time, too.
+  bool const comes_in_time = has_large_l2(caches) && o.n > 4 * kernel.nr && o.k * size <= 2 * short_row;
+  t.asks_for_a = !as_streams && !comes_in_time && (!has_small_l2(caches) || t.kc * size >= short_row);
   if (come_in_time(caches, o)) t.asks_for_a = t.asks_for_c = t.asks_for_next_c = false;
   bool const is_low = has_small_l2(caches) && has_low_tiles(caches, kernel, o);
   // What others leave of L3, on a Zen 4, where a C from beyond it comes sooner to high tiles.

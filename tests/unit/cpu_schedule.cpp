@@ -1201,31 +1201,83 @@ TEST_CASE("beside a small L2, tiles of three vectors make short sums where regis
   });
 }
 
+namespace {
+
+bool asks_for_nothing(tandem::cpu::tiling const& t) { return !t.asks_for_a && !t.asks_for_c && !t.asks_for_next_c; }
+
+}  // namespace
+
 TEST_CASE("on Zen 4 short rows of A beside a narrow C pass as streams, in low tiles, and nobody asks for them") {
   for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
-    constexpr std::int64_t m = 100000, k = 256 / sizeof(T);
+    constexpr std::int64_t size = sizeof(T), m = 100000, k = 264 / size, widest = (size == 8 ? 576 : 464) / size - k;
     auto const tiling = [&](std::int64_t n, std::int64_t terms, cache_sizes const& caches = zen4) {
       return tandem::cpu::choose_tiling(caches, kernel, product<T>(m, n, terms));
     };
-    auto const passes = [](tandem::cpu::tiling const& t) {
-      return !t.asks_for_a && !t.asks_for_c && !t.asks_for_next_c;
-    };
     std::int64_t const n = 2 * kernel.lanes;
-    CHECK(passes(tiling(n, k)));
+    CHECK(asks_for_nothing(tiling(n, k)));
     CHECK(tiling(n, k).rows == std::min<std::int64_t>(kernel.mr, 8));
-    CHECK(passes(tiling(kernel.lanes, k)));
+    CHECK(asks_for_nothing(tiling(kernel.lanes, k)));
     CHECK(tiling(kernel.lanes, k).rows == kernel.mr);
-    CHECK_FALSE(passes(tiling(n, k + 1)));
+    CHECK_FALSE(asks_for_nothing(tiling(n, k + 1)));
     CHECK(tiling(n, k + 1).rows == kernel.mr);
-    CHECK(passes(tiling(3 * kernel.lanes, k)));
-    CHECK_FALSE(passes(tiling(3 * kernel.lanes + 1, k)));
+    CHECK(asks_for_nothing(tiling(widest, k)));
+    CHECK_FALSE(asks_for_nothing(tiling(widest + 1, k)));
     auto apart = product<T>(m, n, k);
-    apart.a_row = 512 / std::int64_t{sizeof(T)};
-    CHECK(passes(tandem::cpu::choose_tiling(zen4, kernel, apart)));
+    apart.a_row = 512 / size;
+    CHECK(asks_for_nothing(tandem::cpu::choose_tiling(zen4, kernel, apart)));
     ++apart.a_row;
-    CHECK_FALSE(passes(tandem::cpu::choose_tiling(zen4, kernel, apart)));
-    CHECK_FALSE(passes(tiling(n, k, {.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20})));  // Zen 5's
-    CHECK_FALSE(passes(tiling(n, k, {.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 32 << 20})));  // Intel's
+    CHECK_FALSE(asks_for_nothing(tandem::cpu::choose_tiling(zen4, kernel, apart)));
+    CHECK_FALSE(asks_for_nothing(tiling(n, k, {.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20})));  // Zen 5's
+    CHECK_FALSE(asks_for_nothing(tiling(n, k, intel)));
+  });
+}
+
+TEST_CASE("on Intel's processors shorter ones do, of one vector's width, too, and three vectors are one tile") {
+  for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t size = sizeof(T), m = 100000, k = (size == 8 ? 200 : 160) / size;
+    constexpr std::int64_t widest = (size == 8 ? 900 : 576) / size - k;
+    auto const tiling = [&](std::int64_t n, std::int64_t terms) {
+      return tandem::cpu::choose_tiling(intel, kernel, product<T>(m, n, terms));
+    };
+    CHECK(asks_for_nothing(tiling(kernel.lanes, k)));
+    CHECK(tiling(kernel.lanes, k).rows == std::min<std::int64_t>(kernel.mr, 8));
+    CHECK_FALSE(asks_for_nothing(tiling(kernel.lanes, k + 1)));
+    CHECK(asks_for_nothing(tiling(widest, k)));
+    if (widest < 4 * kernel.nr) CHECK_FALSE(asks_for_nothing(tiling(widest + 1, k)));
+    auto const three = tiling(3 * kernel.lanes, k);
+    CHECK(three.cols == (kernel.rows[3] >= 8 ? 3 * kernel.lanes : kernel.nr));
+    CHECK(three.rows == std::min<std::int64_t>(kernel.mr, 8));
+  });
+}
+
+TEST_CASE("on Intel's processors nobody asks for short rows of A beside many columns") {
+  for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t k = 512 / sizeof(T);
+    auto const asks = [&](std::int64_t n, std::int64_t terms, cache_sizes const& caches) {
+      return tandem::cpu::choose_tiling(caches, kernel, product<T>(4000, n, terms)).asks_for_a;
+    };
+    CHECK_FALSE(asks(2000, k, intel));
+    CHECK(asks(2000, k + 1, intel));
+    CHECK(asks(4 * kernel.nr, k, intel));
+    CHECK(asks(2000, k, zen4));
+  });
+}
+
+TEST_CASE("on Zen 4 nobody asks for short sums' operands that lie together in a fifth of L3") {
+  for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t n = 4096 / sizeof(T), m = 1200;
+    auto const nothing = [&](tandem::cpu::operands<T> const& o) {
+      return asks_for_nothing(tandem::cpu::choose_tiling(zen4, kernel, o));
+    };
+    CHECK(nothing(product<T>(m, n, 96)));
+    CHECK(nothing(product<T>(m, n, 17)));
+    CHECK_FALSE(nothing(product<T>(m, n, 97)));
+    CHECK_FALSE(nothing(product<T>(2 * m, n, 64)));
+    for (int of = 0; of < 3; ++of) {
+      auto padded = product<T>(m, n, 64);
+      ++(of == 0 ? padded.a_row : of == 1 ? padded.b_row : padded.ldc);
+      CHECK_FALSE(nothing(padded));
+    }
   });
 }
 
