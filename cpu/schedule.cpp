@@ -351,12 +351,12 @@ void lower_for_short_rows(cache_sizes const& caches, microkernel<T> const& kerne
 }
 
 /// Whether all operands lie together and in a part of L3, from which rows of short sums come in time by themselves:
-/// tiles that ask for nothing go on sooner. Measured on a Zen 4, where beside longer sums and larger or padded operands
-/// they lose.
+/// tiles that ask for nothing go on sooner. Measured on a Zen 4, where beside longer sums, a transposed A, and larger
+/// or padded operands they lose.
 template <class T>
 bool come_in_time(cache_sizes const& caches, operands<T> const& o) {
   constexpr std::int64_t size = sizeof(T), least = 17, most = 96;
-  bool const a_is_tight = o.a_col == 1 ? o.a_row == o.k : o.a_col == o.m;
+  bool const a_is_tight = o.a_col == 1 && o.a_row == o.k;
   bool const b_is_tight = o.b_col == 1 ? o.b_row == o.n : o.b_col == o.k;
   return is_like_zen4(caches) && o.k >= least && o.k <= most && a_is_tight && b_is_tight && o.ldc == o.n &&
          o.k * o.n * size <= caches.l2 && (o.m * o.k + o.k * o.n + o.m * o.n) * size <= caches.l3 / 5;
@@ -474,7 +474,7 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
   t.streaming = streams(caches, o, t);
   t.asks_for_next_c = t.asks_for_c && o.k <= short_sum;
   // Beside many columns of Intel's processors short rows of A come in time, too.
-  bool const comes_in_time = has_large_l2(caches) && o.n > 4 * kernel.nr && o.k * size <= 2 * short_row;
+  bool const comes_in_time = has_large_l2(caches) && o.a_col == 1 && o.n > 4 * kernel.nr && o.k * size <= 2 * short_row;
   t.asks_for_a = !as_streams && !comes_in_time && (!has_small_l2(caches) || t.kc * size >= short_row);
   if (come_in_time(caches, o)) t.asks_for_a = t.asks_for_c = t.asks_for_next_c = false;
   bool const is_low = has_small_l2(caches) && has_low_tiles(caches, kernel, o);

@@ -1278,6 +1278,9 @@ TEST_CASE("on Zen 4 nobody asks for short sums' operands that lie together in a 
       ++(of == 0 ? padded.a_row : of == 1 ? padded.b_row : padded.ldc);
       CHECK_FALSE(nothing(padded));
     }
+    auto transposed = product<T>(m, n, 64);
+    transposed.a_row = 1, transposed.a_col = m;
+    CHECK_FALSE(nothing(transposed));
   });
 }
 
