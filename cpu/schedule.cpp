@@ -38,6 +38,9 @@ constexpr std::int64_t few_rows = 256;  // of A, beside which the packing of B t
 /// Whether B is read once, where it lies, as it comes.
 bool passes(tiling const& t) { return !t.pack_b && !t.b_stays && !t.all_rows && !t.by_rows; }
 
+/// Whether whole rows pass, and threads may share terms.
+bool passes_by_rows(tiling const& t) { return t.by_rows && t.panels_apart > 1; }
+
 /// Waking a team, which mostly still watches for work.
 double waking(int parts) { return parts == 1 ? 0 : (2 + 0.2 * parts) * microsecond; }
 
@@ -282,8 +285,10 @@ tiling skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<
   t.kc = streams_rows(o) ? std::min<std::int64_t>(o.k, kernel.most_terms) : split(o.k, stretch, 8);
   // Beside such short panels threads that shared k would write C's size of sums for each: shares of some panels leave
   // fewer, if they are made apart always.
+  // Beside one row or two of C threads take whole rows, if there are enough for it to pay.
+  constexpr std::int64_t many_rows = 250 * size;
   bool const is_wide = o.n * size >= 2 * page && o.m * o.n * size <= most_sums / 4;
-  if ((meet || are_long) && is_wide && !streams_rows(o)) {
+  if ((meet || are_long) && is_wide && (!streams_rows(o) || o.k >= many_rows)) {
     constexpr std::int64_t shares = 8, least = 256;
     t.panels_apart = ceil_div(std::max(ceil_div(o.k, shares), least), t.kc);
   }
@@ -505,12 +510,17 @@ grid choose_grid(cache_sizes const& caches, microkernel<T> const& kernel, operan
   // What a part reads comes mostly beside the arithmetic: as if a step brought 40 bytes. Of a B from afar it brings a
   // tenth where eight threads want some on Intel's processors, and less where they read different rows; and sums that
   // others wrote come as slowly.
-  bool const is_far = has_large_l2(caches) && threads >= crowd && passes(t) && k * o.n * size > caches.l2;
+  bool const comes = passes(t) || passes_by_rows(t);
+  bool const is_far = has_large_l2(caches) && threads >= crowd && comes && k * o.n * size > caches.l2;
   double const of_byte = is_far ? 1 / 4.0 : 1 / 40.0, of_terms = is_far ? 0.12 : 0, of_sum = is_far ? 20 : 4;
   // Rows of a B that passes as it lies are read in as many pieces as there are threads beside each other. If they come
   // from afar, of those up to a page long one of a KiB takes as long to begin as to read; longer ones are followed by
   // the hardware.
   constexpr double begins = 1024 / sizeof(T), short_piece = page / sizeof(T);
+  // Of the rows beside one row of C or two any piece takes a page's time to begin, and two shares of k are enough.
+  bool const by_rows = is_far && t.by_rows;
+  constexpr double begins_by_rows = page / sizeof(T);
+  std::int64_t const most_shares = by_rows ? 2 : threads;
   constexpr double of_piece = 0.2, of_boundary = 150;
   grid best;
   double best_cost = (steps(o.m, halves / 2, t, {}) + of_byte * size * as_double(o.m + o.n)) * k;
@@ -521,7 +531,8 @@ grid choose_grid(cache_sizes const& caches, microkernel<T> const& kernel, operan
     auto const rows = ceil_div(o.m, g.rows);
     double const terms = as_double(ceil_div(shares, g.terms) * apart);
     double const piece = share * as_double(kernel.lanes);
-    double const beginning = passes(t) && !t.b_is_near && g.cols > 1 && piece <= short_piece ? begins : 0;
+    bool const is_short = passes(t) && !t.b_is_near && piece <= short_piece;
+    double const beginning = g.cols == 1 ? 0 : by_rows ? begins_by_rows : is_short ? begins : 0;
     double const read = (as_double(rows) + piece + beginning) * terms * size;  // bytes of A and B
     auto const cut = choose_pieces(o, t, g);
     double part = steps(rows, share, t, cut);
@@ -545,8 +556,8 @@ grid choose_grid(cache_sizes const& caches, microkernel<T> const& kernel, operan
   for (int rows = 1; rows <= threads && rows <= most_rows; ++rows)
     for (int cols = 1; rows * cols <= threads && cols <= most_cols; ++cols) {
       consider({rows, cols, 1});
-      int const terms =
-          static_cast<int>(std::min({std::int64_t{threads} / (rows * cols), ceil_div(o.k, apart), most_terms}));
+      int const terms = static_cast<int>(
+          std::min({std::int64_t{threads} / (rows * cols), ceil_div(o.k, apart), most_terms, most_shares}));
       if (terms > 1) consider({rows, cols, terms});
     }
   return best;

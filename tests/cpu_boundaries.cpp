@@ -480,6 +480,17 @@ TEST_CASE("shares of 256 terms and more, whose sums are made apart, beside long 
   }
 }
 
+TEST_CASE("one row or two of C beside long rows of B, whose terms, if they are 1000 or 2000, threads share") {
+  for (std::int64_t const m : {1, 2})
+    for (std::int64_t const k : {999, 1000, 1003, 1999, 2000, 2005}) {
+      check<float>({m, 4096, k, false, false, 0, 16});  // a multiple of a page apart
+      check<double>({m, 2048, k, false, false, 0, 8});
+    }
+  check<float>({1, 3585, 1001, false, false, 1, 8});  // 14 KiB and more
+  check<double>({2, 1793, 2001, false, false, 1, 16});
+  check<float>({1, 2047, 1001, true, false, 1, 8});
+}
+
 TEST_CASE("few terms beside a C around L2, with B as it lies and transposed") {
   for (std::int64_t const k : {9, 24, 25})
     for (bool const trans_b : {false, true}) {

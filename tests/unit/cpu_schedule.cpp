@@ -643,9 +643,8 @@ TEST_CASE("many threads share k rather than short pieces of the rows of a B that
   };
   CHECK(grid(7, 1023, 4097, 16).cols < 16);
   CHECK(grid(7, 1023, 4097, 16).terms > 1);
-  CHECK(grid(7, 100000, 300, 2).cols == 2);   // pieces of long rows
-  CHECK(grid(1, 4096, 4096, 16).cols == 16);  // whose sums apart would be many
-  if (set->f32.lanes < 16) return;            // the arithmetic takes longer than B
+  CHECK(grid(7, 100000, 300, 2).cols == 2);  // pieces of long rows
+  if (set->f32.lanes < 16) return;           // the arithmetic takes longer than B
   for (int const threads : {8, 16}) CHECK(grid(16, 4096, 4096, threads).terms > 1);
 }
 
@@ -668,6 +667,28 @@ TEST_CASE("beside long rows of B, where L2 is large, sums of a skinny C are made
     CHECK(share(6, (512 << 10) / size / 6 + 1, 4096, intel) == 32);
     auto const t = tandem::cpu::choose_tiling(zen4, kernel, product<T>(6, wide, 4096));
     CHECK(t.panels_apart == 1);
+  });
+}
+
+TEST_CASE(
+    "beside one row or two of C, where L2 is large, so are those of many terms, of which eight threads take two") {
+  for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t size = sizeof(T), wide = 16384 / size, many = 250 * size;
+    for (std::int64_t const m : {1, 2}) {
+      auto const tiling = [&](std::int64_t k, cache_sizes const& caches = intel) {
+        return tandem::cpu::choose_tiling(caches, kernel, product<T>(m, wide, k));
+      };
+      CHECK(tiling(4096).by_rows);
+      CHECK(tiling(4096).panels_apart * tiling(4096).kc == 512);
+      CHECK(tiling(many).panels_apart > 1);
+      CHECK(tiling(many - 1).panels_apart == 1);
+      CHECK(tiling(4096, zen4).panels_apart == 1);
+      for (int const threads : {8, 16}) {
+        auto const g = tandem::cpu::choose_grid(intel, kernel, product<T>(m, wide, 4096), tiling(4096), threads, true);
+        CHECK(g.terms == 2);
+        CHECK(g.cols == threads / 2);
+      }
+    }
   });
 }
 
