@@ -64,15 +64,14 @@ void multiply_column_of_tiles(microkernel<T> const& kernel, source from, tile_wo
 }
 
 /// The columns of C in tiles whose widths differ by one vector at most, but for one of half a vector at the end, beside
-/// as many `rows` as keep it from waiting for its sums.
+/// as many `rows` as keep it from waiting for its sums. A vector's lanes are a power of two, by which a shift divides.
 template <class T>
 struct column_tiles {
   column_tiles(microkernel<T> const& kernel, std::int64_t rows, std::int64_t columns, std::int64_t widest)
       : lanes(kernel.lanes),
         n(columns),
         in_half(rows >= many_rows && kernel.ends_in_half(n) ? n & (kernel.lanes - 1) : 0),
-        widths((n - in_half + lanes - 1) >> std::countr_zero(static_cast<std::uint64_t>(lanes)), widest) {
-  }  // 2^i lanes
+        widths((n - in_half + lanes - 1) >> std::countr_zero(static_cast<std::uint64_t>(lanes)), widest) {}
   std::int64_t size(std::int64_t i, std::int64_t first) const {
     return i < widths.count ? std::min(widths.size(i) * lanes, n - first) : in_half;
   }

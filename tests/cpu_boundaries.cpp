@@ -480,6 +480,14 @@ TEST_CASE("shares of 256 terms and more, whose sums are made apart, beside long 
   }
 }
 
+TEST_CASE("both transposed, within L2, where C may be turned, and beyond it") {
+  for (std::int64_t const edge : {100, 295, 296}) check<float>({edge, edge, edge, true, true, 0, 3});
+  for (std::int64_t const edge : {100, 208, 209, 210}) check<double>({edge, edge, edge, true, true, 0, 3});
+  check({16, 29, 32, true, true});
+  check({17, 28, 31, true, true});
+  check({40, 300, 200, true, true, 1, 5});
+}
+
 TEST_CASE("one row or two of C beside long rows of B, whose terms, if they are 1000 or 2000, threads share") {
   for (std::int64_t const m : {1, 2})
     for (std::int64_t const k : {999, 1000, 1003, 1999, 2000, 2005}) {
