@@ -478,9 +478,10 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
   t.dot_cols = columns_of_dots(kernel, o);
   t.streaming = streams(caches, o, t);
   t.asks_for_next_c = t.asks_for_c && o.k <= short_sum;
-  // Beside many columns of Intel's processors short rows of A come in time, too.
-  bool const comes_in_time = has_large_l2(caches) && o.a_col == 1 && o.n > 4 * kernel.nr && o.k * size <= 2 * short_row;
-  t.asks_for_a = !as_streams && !comes_in_time && (!has_small_l2(caches) || t.kc * size >= short_row);
+  // On Intel's processors short rows of A beside many columns come in time, too.
+  bool const a_comes_in_time =
+      has_large_l2(caches) && o.a_col == 1 && o.n > 4 * kernel.nr && o.k * size <= 2 * short_row;
+  t.asks_for_a = !as_streams && !a_comes_in_time && (!has_small_l2(caches) || t.kc * size >= short_row);
   if (come_in_time(caches, o)) t.asks_for_a = t.asks_for_c = t.asks_for_next_c = false;
   bool const is_low = has_small_l2(caches) && has_low_tiles(caches, kernel, o);
   // What others leave of L3, on a Zen 4, where a C from beyond it comes sooner to high tiles.
