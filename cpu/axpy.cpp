@@ -35,16 +35,18 @@ axpy_function<T> best_axpy() {
 template <class T>
 void axpy(axpy_problem const& p, execution const& e) {
   static axpy_function<T> const run = best_axpy<T>();
-  // A slice that fits a core's own caches costs less than waking a thread for it.
-  constexpr std::int64_t slice_worth_a_thread = 1 << 18;
-  int const threads = static_cast<int>(std::clamp<std::int64_t>(p.n / slice_worth_a_thread, 1, offered_threads(e)));
   T const alpha = static_cast<T>(p.alpha);
   T const* const x = static_cast<T const*>(p.x);
   T* const y = static_cast<T*>(p.y);
+  constexpr std::int64_t size = sizeof(T), near = 64 << 10;  // bytes of y that one thread is done with at once
+  if (p.n * size < near) return run(p.n, alpha, x, p.stride_x, y, p.stride_y);
+  constexpr double a_microsecond = 2e4;  // bytes of y
+  double const microseconds = static_cast<double>(p.n * size) / a_microsecond;
+  int const threads = deserved_threads(microseconds, microseconds, offered_threads(e));
   // Slices end on multiples of 16 elements, so threads share no cache line of an aligned y.
-  constexpr std::int64_t block = 16, size = sizeof(T);
+  constexpr std::int64_t block = 16;
   std::int64_t const pieces = p.n * size / bytes_of_piece / threads;
-  share_units(threads, (p.n + block - 1) / block, pieces, [&](std::int64_t begin, std::int64_t end) {
+  share_units(threads, (p.n + block - 1) / block, pieces, [&](int, std::int64_t begin, std::int64_t end) {
     std::int64_t const first = begin * block, last = std::min(end * block, p.n);
     run(last - first, alpha, x + first * p.stride_x, p.stride_x, y + first * p.stride_y, p.stride_y);
   });

@@ -56,8 +56,15 @@ roles<T> cast(operands<T> const& o) {
 template <class T>
 int choose_threads(operands<T> const& o, roles<T> const& r, int threads) {
   double const bytes = static_cast<double>(r.rows) * static_cast<double>(o.k) * sizeof(T);
-  double const worth = std::max(bytes, bytes * static_cast<double>(r.few) / 4) / 2e5;
-  return std::clamp(static_cast<int>(std::min(worth, 1024.0)), 1, threads);
+  double const microseconds = std::max(bytes, bytes * static_cast<double>(r.few) / 4) / 2e4;
+  return deserved_threads(microseconds, microseconds, threads);
+}
+
+/// The small operand along k, from a copy if it does not lie so.
+template <class T>
+void lay_along_k(microkernel<T> const& kernel, operands<T> const& o, roles<T>& r, T* copy, std::int64_t apart) {
+  kernel.turn(r.small, r.small_term, o.k, r.few, copy, apart);
+  r.small = copy, r.small_row = apart;
 }
 
 }  // namespace
@@ -95,26 +102,35 @@ template <class T>
 void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threads) {
   constexpr std::int64_t rows_of_tiles = 4;  // so many tiles of a piece have all their rows
   auto r = cast(o);
-  if (r.small_term != 1) {  // laid along k once for all
-    std::int64_t const apart = (o.k + kernel.lanes - 1) / kernel.lanes * kernel.lanes;
-    auto* const copy = static_cast<T*>(thread_workspace().reserve(static_cast<std::size_t>(r.few * apart) * sizeof(T)));
-    kernel.turn(r.small, r.small_term, o.k, r.few, copy, apart);
-    r.small = copy, r.small_row = apart;
-  }
   auto const stretch = dots_stretch(host_caches(), kernel, o);
   auto const ahead = dots_ahead(host_caches(), kernel, o);
-  int const parts = static_cast<int>(std::min<std::int64_t>(choose_threads(o, r, threads), r.rows));
+  auto parts = static_cast<int>(std::min<std::int64_t>(choose_threads(o, r, threads), r.rows));
+  // No two of many threads write a line of C.
+  std::int64_t const unit = r.c_row == 1 && parts >= many_threads ? 64 / sizeof(T) : 1, units = ceil_div(r.rows, unit);
+  parts = static_cast<int>(std::min<std::int64_t>(parts, units));
   bool const is_few = few_dots(kernel, r.rows, r.few) != nullptr;
   std::int64_t const bytes = r.rows * o.k * static_cast<std::int64_t>(sizeof(T));
   std::int64_t const pieces = std::min(bytes / bytes_of_piece, r.rows / (rows_of_tiles * kernel.dot_rows)) / parts;
-  share_units(parts, r.rows, pieces, [&](std::int64_t first, std::int64_t last) {
+  // Threads that have a piece each also have a copy each: one that another wrote comes later than it is made.
+  bool const turns = r.small_term != 1, turn_apart = turns && (parts < many_threads || pieces <= 1);
+  std::int64_t const apart = ceil_div(o.k, kernel.lanes) * kernel.lanes, copied = r.few * apart;
+  T* copy = nullptr;
+  if (turns) {
+    auto const elements = static_cast<std::size_t>(turn_apart ? parts * copied : copied);
+    copy = static_cast<T*>(thread_workspace().reserve(elements * sizeof(T)));
+  }
+  if (turns && !turn_apart) lay_along_k(kernel, o, r, copy, apart);
+  share_units(parts, units, pieces, [&](int thread, std::int64_t first_unit, std::int64_t last_unit) {
+    auto const first = first_unit * unit, last = std::min(last_unit * unit, r.rows);
+    auto mine = r;
+    if (turn_apart) lay_along_k(kernel, o, mine, copy + thread * copied, apart);
     dot_work<T> w;
-    w.a_row = r.large_row, w.a_ahead = ahead, w.b_col = r.small_row;
+    w.a_row = r.large_row, w.a_ahead = ahead, w.b_col = mine.small_row;
     w.alpha = o.alpha;
     w.c = o.c + first * r.c_row, w.c_row = r.c_row, w.c_col = r.c_few;
     for (std::int64_t p = 0; p < o.k; p += stretch) {
       w.k = std::min(stretch, o.k - p);
-      w.a = r.large + first * r.large_row + p, w.b = r.small + p;
+      w.a = r.large + first * r.large_row + p, w.b = mine.small + p;
       w.beta = p == 0 ? o.beta : T(1);
       if (is_few)
         few_dots(kernel, last - first, r.few)(w);

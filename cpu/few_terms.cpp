@@ -90,18 +90,18 @@ bool suits_few_terms(microkernel<T> const& kernel, operands<T> const& o) {
 
 template <class T>
 void multiply_few_terms(microkernel<T> const& kernel, operands<T> const& o, int threads) {
-  constexpr double worth_a_thread = 1e5;  // bytes of C
+  constexpr double a_microsecond = 1e4, in_cache = 3e4;  // bytes of C
   constexpr std::int64_t few_rows = 16, units_of_piece = 32;
   // Of a narrow C a row takes as long as a line.
   double const row = goes_down(kernel, o.m, o.n, o.k) ? 64.0 : static_cast<double>(o.n) * sizeof(T);
   double const bytes = static_cast<double>(o.m) * row * (o.beta == 0 ? 1 : 2);
-  auto const parts = std::clamp(static_cast<int>(std::min(bytes / worth_a_thread, 1024.0)), 1, threads);
+  auto const parts = deserved_threads(bytes / a_microsecond, bytes / in_cache, threads);
   bool const by_rows = o.m >= few_rows * parts;
   std::int64_t const step = by_rows ? 1 : kernel.lanes, units = ((by_rows ? o.m : o.n) + step - 1) / step;
   // Each piece would turn B anew.
   std::int64_t const worth = o.b_col == 1 ? static_cast<std::int64_t>(bytes) / bytes_of_piece : 1;
   share_units(parts, units, std::min(worth, units / units_of_piece) / parts,
-              [&](std::int64_t first, std::int64_t last) {
+              [&](int, std::int64_t first, std::int64_t last) {
                 span_of const all_rows{0, o.m}, all_cols{0, o.n};
                 span_of const share{first * step, std::min(last * step, by_rows ? o.m : o.n)};
                 update(kernel, o, by_rows ? share : all_rows, by_rows ? all_cols : share);

@@ -229,13 +229,13 @@ void multiply_narrow_rows(microkernel<T> const& kernel, operands<T> const& o, sp
 
 template <class T>
 void multiply_narrow(microkernel<T> const& kernel, operands<T> const& o, int threads) {
-  constexpr double worth_a_thread = 2e5;  // bytes of A
+  constexpr double a_microsecond = 2e4;  // bytes of A
   constexpr std::int64_t line = 64 / sizeof(T);
   double const bytes = static_cast<double>(o.m) * static_cast<double>(o.k) * sizeof(T);
-  double const worth = std::max(bytes, bytes * static_cast<double>(o.n) / 4) / worth_a_thread;
+  double const microseconds = std::max(bytes, bytes * static_cast<double>(o.n) / 4) / a_microsecond;
   std::int64_t const lines = (o.m + line - 1) / line;
-  auto const parts = static_cast<int>(
-      std::min<std::int64_t>(std::clamp(static_cast<int>(std::min(worth, 1024.0)), 1, threads), lines));
+  auto const parts =
+      static_cast<int>(std::min<std::int64_t>(deserved_threads(microseconds, microseconds, threads), lines));
   auto const rows_of = [&](int part) {
     return span_of{lines * part / parts * line, std::min(lines * (part + 1) / parts * line, o.m)};
   };

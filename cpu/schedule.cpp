@@ -41,8 +41,11 @@ bool passes(tiling const& t) { return !t.pack_b && !t.b_stays && !t.all_rows && 
 /// Whether whole rows pass, and threads may share terms.
 bool passes_by_rows(tiling const& t) { return t.by_rows && t.panels_apart > 1; }
 
-/// Waking a team, which mostly still watches for work.
-double waking(int parts) { return parts == 1 ? 0 : (2 + 0.2 * parts) * microsecond; }
+/// Until the threads of a team have their work and their operands, which takes half as long where they wait for it.
+double waking(int parts, double slowness) {
+  if (parts == 1) return 0;
+  return (2 + 0.2 * parts) * std::min(1.0, 0.5 * slowness) * microsecond;
+}
 
 /// A part's steps for one term: its tiles, each with some loads and a turn of the loop of its own, and what is packed,
 /// of B anew for each block of A and each piece of the part's rows. Where it is packed once, by many threads, it comes
@@ -500,7 +503,7 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
 
 template <class T>
 grid choose_grid(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o, tiling const& t,
-                 int threads, bool reproducible) {
+                 int threads, bool reproducible, double slowness) {
   double const halves = as_double(ceil_div(2 * o.n, kernel.lanes));  // half vectors of a row of C
   double const vectors_of_tile = as_double(t.cols) / as_double(kernel.lanes);
   double const k = as_double(o.k);
@@ -525,7 +528,7 @@ grid choose_grid(cache_sizes const& caches, microkernel<T> const& kernel, operan
   constexpr double of_piece = 0.2, of_boundary = 150;
   grid best;
   double best_cost = (steps(o.m, halves / 2, t, {}) + of_byte * size * as_double(o.m + o.n)) * k;
-  if (best_cost < 2 * waking(2)) return best;
+  if (best_cost < 2 * waking(2, slowness)) return best;
   auto const consider = [&](grid const& g) {
     double const share = std::ceil(halves / g.cols) / 2;
     auto const shares = ceil_div(o.k, apart);
@@ -543,13 +546,13 @@ grid choose_grid(cache_sizes const& caches, microkernel<T> const& kernel, operan
       part += 0.25 * std::ceil(share / vectors_of_tile) * as_double(rows);
       part *= 1 + of_piece / (g.terms == 1 ? cut.count : as_double(ceil_div(shares, g.terms)));
     }
-    double cost = part * terms + of_byte * (1 + of_terms * (g.terms - 1)) * read + waking(g.parts());
+    double cost = part * terms + of_byte * (1 + of_terms * (g.terms - 1)) * read + waking(g.parts(), slowness);
     // Where a row of C goes from thread to thread, the hardware fetches for each what the other has just written.
     if (g.cols > 1) cost += of_boundary * as_double(rows);
     // Sums apart are written once and read once.
     double const sums = reproducible ? as_double(shares) : g.terms;
     double const adding = as_double(o.m) * halves / 2 * sums / g.parts();  // vectors
-    if (g.terms > 1) cost += waking(g.parts()) + of_sum * adding;
+    if (g.terms > 1) cost += waking(g.parts(), slowness) + of_sum * adding;
     if (cost < best_cost) best = g, best_cost = cost;
   };
   std::int64_t const most_rows = t.all_rows ? 1 : o.m;
@@ -602,9 +605,9 @@ template tiling packed_tiling(cache_sizes const&, microkernel<double> const&, op
 template tiling choose_tiling(cache_sizes const&, microkernel<float> const&, operands<float> const&);
 template tiling choose_tiling(cache_sizes const&, microkernel<double> const&, operands<double> const&);
 template grid choose_grid(cache_sizes const&, microkernel<float> const&, operands<float> const&, tiling const&, int,
-                          bool);
+                          bool, double);
 template grid choose_grid(cache_sizes const&, microkernel<double> const&, operands<double> const&, tiling const&, int,
-                          bool);
+                          bool, double);
 template tiling tiling_of_parts(cache_sizes const&, microkernel<float> const&, operands<float> const&, tiling,
                                 grid const&);
 template tiling tiling_of_parts(cache_sizes const&, microkernel<double> const&, operands<double> const&, tiling,

@@ -46,10 +46,11 @@ template <class T>
 tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o);
 
 /// The grid of at most `threads` parts that is done first. Where terms are shared, a sum lies apart for each
-/// panels_apart panels of them if the product is to be reproducible, else for each thread's.
+/// panels_apart panels of them if the product is to be reproducible, else for each thread's. `slowness`: of the
+/// team.
 template <class T>
 grid choose_grid(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o, tiling const& t,
-                 int threads, bool reproducible);
+                 int threads, bool reproducible, double slowness);
 
 /// `t` for the grid's parts: where L2 is large and threads are many, a part may have too few columns for a copy of A to
 /// pay, and a block of B fills a quarter of L2, since two processors may be one core's. The terms of a panel, and so
@@ -68,9 +69,9 @@ extern template tiling packed_tiling(cache_sizes const&, microkernel<double> con
 extern template tiling choose_tiling(cache_sizes const&, microkernel<float> const&, operands<float> const&);
 extern template tiling choose_tiling(cache_sizes const&, microkernel<double> const&, operands<double> const&);
 extern template grid choose_grid(cache_sizes const&, microkernel<float> const&, operands<float> const&, tiling const&,
-                                 int, bool);
+                                 int, bool, double);
 extern template grid choose_grid(cache_sizes const&, microkernel<double> const&, operands<double> const&, tiling const&,
-                                 int, bool);
+                                 int, bool, double);
 extern template tiling tiling_of_parts(cache_sizes const&, microkernel<float> const&, operands<float> const&, tiling,
                                        grid const&);
 extern template tiling tiling_of_parts(cache_sizes const&, microkernel<double> const&, operands<double> const&, tiling,

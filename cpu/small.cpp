@@ -39,11 +39,11 @@ void multiply_deep(microkernel<T> const& kernel, problem const& p) {
 template <class T>
 void multiply_small(microkernel<T> const& kernel, problem const& p, execution const& e) {
   bool const packs = !has_rows_of_b(p);
-  auto w = tile_in_place<T>(p);
-  if (packs) w.b_row = p.ldb;
   auto known = way_of(kernel, p, packs);
   if (known == way::open) known = way_of_several(kernel, operands<T>(p));
-  if (!is_of_tile_work(known)) return multiply_several(kernel, known, p, threads_of_small(kernel, p, e));
+  if (may_take_threads(kernel, known, p)) return multiply_by_threads(kernel, known, p, packs, e);
+  auto w = tile_in_place<T>(p);
+  if (packs) w.b_row = p.ldb;
   multiply_at_once(kernel, known, w, p.m, p.n);
 }
 
@@ -78,18 +78,20 @@ struct prepared_tile {
   }
 };
 
+/// A way that takes a problem, or that threads may take parts of.
 template <class T>
-struct prepared_several {
+struct prepared_by_threads {
   microkernel<T> const& kernel;
   way known;
   problem p;
+  bool packs;
 
   static void call(void const* state, void const* a, void const* b, void* c) {
-    auto const& s = *static_cast<prepared_several const*>(state);
+    auto const& s = *static_cast<prepared_by_threads const*>(state);
     auto p = s.p;
     p.a = a, p.b = b, p.c = c;
     try {
-      multiply_several(s.kernel, s.known, p, 1);
+      multiply_by_threads(s.kernel, s.known, p, s.packs, {});
     } catch (std::bad_alloc const&) {
       throw_no_memory(p);
     }
@@ -157,11 +159,8 @@ prepared_gemm prepare_small(microkernel<T> const& kernel, problem const& given) 
   bool const packs = !has_rows_of_b(p);
   auto known = way_of(kernel, p, packs);
   if (known == way::open) known = way_of_several(kernel, operands<T>(p));
-  bool const is_at_once = is_of_tile_work(known);
-  auto prepared = is_at_once ? prepare_tile_work(kernel, known, p, packs, turned)
-                             : prepare(prepared_several<T>{kernel, known, p}, turned);
-  prepared.is_for_one_thread = is_at_once || !is_worth_threads(kernel, p.m, p.n, p.k);
-  return prepared;
+  if (may_take_threads(kernel, known, p)) return prepare(prepared_by_threads<T>{kernel, known, p, packs}, turned);
+  return prepare_tile_work(kernel, known, p, packs, turned);
 }
 
 template bool is_small(microkernel<float> const&, problem const&);

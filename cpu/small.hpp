@@ -18,7 +18,7 @@ bool is_small(microkernel<T> const& kernel, problem const& p);
 template <class T>
 void multiply_small(microkernel<T> const& kernel, problem const& p, execution const& e);
 
-/// What `gemm_plan` calls for a small product, by one thread; without a call where it is larger.
+/// What `gemm_plan` calls for a small product; without a call where it is larger.
 template <class T>
 prepared_gemm prepare_small(microkernel<T> const& kernel, problem const& p);
 

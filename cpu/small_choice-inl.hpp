@@ -7,17 +7,33 @@ constexpr std::int64_t long_sum = 32;
 constexpr std::int64_t some_products = 500;  // dot products need some length before they are worth their beginning
 constexpr std::int64_t few_products = 1024, long_edge = 128;  // of so few the tiles, unless C's rows are long
 
-/// The work, in multiply-adds times bytes of an element, that a thread more is worth: as much as takes two microseconds
-/// or so, more on processors whose vectors of 64 bytes are computed at once.
+template <class T>
+bool has_whole_vectors_of_64_bytes(microkernel<T> const& kernel) {
+  return kernel.lanes * sizeof(T) == 64 && !kernel.half_costs_half;
+}
+
+/// Multiply-adds times bytes of an element.
+template <class T>
+std::int64_t work_of(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return m * n * k * static_cast<std::int64_t>(sizeof(T));
+}
+
+/// The work that another thread is worth: a microsecond of it, or some microseconds where threads take longer to begin
+/// (and vectors of 64 bytes are computed at once).
 template <class T>
 std::int64_t worth_a_thread(microkernel<T> const& kernel) {
-  bool const is_fast = kernel.lanes * sizeof(T) == 64 && !kernel.half_costs_half;
-  return is_fast ? 5 << 18 : 1 << 20;
+  return has_whole_vectors_of_64_bytes(kernel) ? 5 << 18 : 1 << 18;
 }
 
 template <class T>
 bool is_worth_threads(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
-  return m * n * k * static_cast<std::int64_t>(sizeof(T)) >= worth_a_thread(kernel);
+  return work_of<T>(m, n, k) >= worth_a_thread(kernel);
+}
+
+/// Whether it is so much work that ways by several threads that one thread alone would not choose are worth it.
+template <class T>
+bool is_worth_other_ways(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
+  return work_of<T>(m, n, k) >= (has_whole_vectors_of_64_bytes(kernel) ? 5 << 18 : 1 << 20);
 }
 
 /// Whether A and B, which lie along k, are few rows of the one beside the other's terms.
@@ -60,14 +76,33 @@ template <class T>
   return m * k < worth_two_tiles || !kernel.ends_in_half(n);
 }
 
-/// Threads for a small product, one for as much work as this. Nobody is woken for it, which takes longer than all of
-/// it: threads take part where one product follows the other.
+/// Threads for a small product, two for as much work as that, more for more, fewer where they begin slowly. Nobody is
+/// woken for it, which takes longer than all of it: threads take part where one product follows the other.
 template <class T>
 int threads_of_small(microkernel<T> const& kernel, problem const& p, execution const& e) {
-  std::int64_t const work = p.m * p.n * p.k * static_cast<std::int64_t>(sizeof(T)), worth = worth_a_thread(kernel);
-  if (work < worth) return 1;
-  int const threads = std::min(offered_threads(e), static_cast<int>(1 + work / worth));
-  return threads > 1 && is_team_wanted_often() ? threads : 1;
+  if (!is_worth_threads(kernel, p.m, p.n, p.k)) return 1;
+  int const offered = offered_threads(e);
+  if (offered == 1) return 1;
+  auto const work = static_cast<double>(work_of<T>(p.m, p.n, p.k));
+  double const worth = static_cast<double>(worth_a_thread(kernel)) * slowness_of_team();
+  constexpr double of_another = 1 << 19;
+  double const threads = std::max(2.0, 1 + work / std::max(worth, of_another));
+  return work < worth ? 1 : static_cast<int>(std::min<double>(threads, offered));
+}
+
+/// Whether there may be several: of a way that takes a problem, or of which threads take parts.
+template <class T>
+bool may_take_threads(microkernel<T> const& kernel, way known, problem const& p) {
+  return !is_of_tile_work(known) || (is_of_parts(known) && is_worth_threads(kernel, p.m, p.n, p.k));
+}
+
+template <class T>
+[[gnu::noinline]] void multiply_by_threads(microkernel<T> const& kernel, way known, problem const& p, bool packs,
+                                           execution const& e) {
+  if (known == way::few_terms) return multiply_few_terms(kernel, operands<T>(p), offered_threads(e));
+  int const threads = threads_of_small(kernel, p, e);
+  if (!is_of_tile_work(known)) return multiply_several(kernel, known, p, threads);
+  multiply_in_parts(kernel, known, p, packs, threads);
 }
 
 /// Of few terms, whether C is large enough for one loop over it to begin sooner than tiles end. Tiles take longer if B
@@ -125,8 +160,8 @@ template <class T>
   bool const turned = trans_a && m >= 4 * n && m * k >= worth_turning && kernel.deep_tile(n, m) != nullptr;
   if (!trans_b && !turned && is_one_tile(kernel, m, n, k)) return way::one_tile;
   auto const tiles = trans_b ? way::packed_tiles : way::tiles;
-  bool const is_alone = !is_worth_threads(kernel, m, n, k);
-  if (trans_b && a_along_k && are_dots_in_place(m, n, k)) return is_alone ? way::dots_near : way::open;
+  if (trans_b && a_along_k && are_dots_in_place(m, n, k))
+    return is_worth_threads(kernel, m, n, k) ? way::open : way::dots_near;
   // Of few, rows of a transposed A, which are turned first, have to be longer.
   std::int64_t const terms_a_row = trans_a && m * n * k < many_products ? 10 : 5;
   if (trans_b && k >= terms_a_row * std::min(m, n) && m * n * k >= some_products) return way::open;
@@ -140,7 +175,7 @@ template <class T>
   if (may_be_narrow || turned || streams_rows<T>(m, n)) return way::open;
   if (!trans_a && !trans_b && are_few_columns(kernel, m, n, k, b_row == 1)) return way::open;
   if (k <= kernel.most_terms && is_worth_a_loop(kernel, m, n, k, trans_b)) return way::open;
-  return is_alone && columns_left(kernel, m, n, k) == 0 ? tiles : way::open;
+  return !is_worth_other_ways(kernel, m, n, k) && columns_left(kernel, m, n, k) == 0 ? tiles : way::open;
 }
 
 /// This way, or one that costs less: which operand is turned, or C, if any.
@@ -175,7 +210,7 @@ template <class T>
   if (!packs && is_short && is_one_tile(kernel, p.m, p.n, p.k))
     return or_cheaper(kernel, way::one_tile, p, b_row, packs);
   auto const known = look_closely(kernel, p.m, p.n, p.k, p.trans_a, packs, p.lda, b_row);
-  if (is_worth_threads(kernel, p.m, p.n, p.k)) return known;
+  if (is_worth_other_ways(kernel, p.m, p.n, p.k)) return known;
   if (known != way::open) return or_cheaper(kernel, known, p, b_row, packs);
   auto const several = way_of_several(kernel, operands<T>(p));
   if (several != way::tiles_and_columns) return or_cheaper(kernel, several, p, b_row, packs);

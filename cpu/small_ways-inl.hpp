@@ -140,21 +140,44 @@ void multiply_tiles(microkernel<T> const& kernel, problem const& p, std::int64_t
   multiply_tiles_packed(kernel, w, p.m, p.n - left);
 }
 
-/// The same by several threads, each with some rows: an element's terms are added in one order, whatever tile has it.
+/// The product of some rows of C, or of some of its columns.
 template <class T>
-[[gnu::noinline]] void multiply_tiles_of_rows(microkernel<T> const& kernel, problem const& p, int threads) {
+problem part_of(problem const& p, span_of rows, span_of cols) {
+  auto q = p;
+  q.m = rows.size(), q.n = cols.size();
+  q.a = static_cast<T const*>(p.a) + rows.first * (p.trans_a ? 1 : p.lda);
+  q.b = static_cast<T const*>(p.b) + cols.first * (p.trans_b ? p.ldb : 1);
+  q.c = static_cast<T*>(p.c) + rows.first * p.ldc + cols.first;
+  return q;
+}
+
+/// `work(part)` for parts of a product by several threads, each with some rows, or some columns of few rows: an
+/// element's terms are added in one order, whatever tile has it.
+template <class T, class F>
+void share_product(microkernel<T> const& kernel, problem const& p, int threads, F&& work) {
+  constexpr std::int64_t few_rows = 8, vectors = 2;  // of a part
+  bool const by_columns = p.m < few_rows * threads && p.n >= vectors * kernel.lanes * threads;
+  std::int64_t const together = p.trans_a ? kernel.lanes : 1;  // rows that a vector may lie along
+  auto const parts = static_cast<int>(std::min<std::int64_t>(threads, by_columns ? p.n : p.m));
+  run_team(parts, [&](int part) {
+    auto const rows = by_columns ? span_of{0, p.m} : share(p.m, part, parts, together);
+    auto const cols = by_columns ? share(p.n, part, parts, kernel.lanes) : span_of{0, p.n};
+    if (rows.size() > 0 && cols.size() > 0) work(part_of<T>(p, rows, cols));
+  });
+}
+
+/// The same by several threads.
+template <class T>
+[[gnu::noinline]] void multiply_tiles_in_parts(microkernel<T> const& kernel, problem const& p, int threads) {
   auto const left = columns_left(kernel, p);
-  // How these sums are made depends on the size of A, not of a share of it.
-  bool const turns = left > 0 && p.trans_a;
+  if (left == 0) return share_product<T>(kernel, p, threads, [&](problem const& q) { multiply_tiles(kernel, q, 0); });
+  // How the sums of the columns left are made depends on the size of A, not of a share of it.
+  bool const turns = p.trans_a;
   auto const parts = static_cast<int>(std::min<std::int64_t>(threads, p.m));
   run_team(parts, [&](int part) {
     auto const rows = share(p.m, part, parts, 1);
     if (turns) multiply_narrow_rows(kernel, last_columns<T>(p, left), rows);
-    auto q = p;
-    q.m = rows.size(), q.n -= turns ? left : 0;
-    q.a = static_cast<T const*>(p.a) + rows.first * (p.trans_a ? 1 : p.lda);
-    q.c = static_cast<T*>(p.c) + rows.first * p.ldc;
-    multiply_tiles(kernel, q, turns ? 0 : left);
+    multiply_tiles(kernel, part_of<T>(p, rows, {0, p.n - (turns ? left : 0)}), turns ? 0 : left);
   });
 }
 
@@ -162,10 +185,9 @@ template <class T>
 template <class T>
 [[gnu::noinline]] void multiply_several(microkernel<T> const& kernel, way known, problem const& p, int threads) {
   operands<T> const o(p);
-  if (known == way::few_terms) return multiply_few_terms(kernel, o, 1);
   if (known == way::dots) return multiply_dots(kernel, o, threads);
   if (known == way::narrow) return multiply_narrow(kernel, o, threads);
-  if (threads > 1) return multiply_tiles_of_rows(kernel, p, threads);
+  if (threads > 1) return multiply_tiles_in_parts(kernel, p, threads);
   multiply_tiles(kernel, p, columns_left(kernel, p));
 }
 
@@ -273,6 +295,22 @@ template <class T>
   if (known == way::wide_tile) return kernel.wide_tile(m, n)(w);
   if (known == way::wide_tiles) return multiply_in_wide_tiles(kernel, w, m);
   multiply_deep(kernel, w, m, n);
+}
+
+/// Whether threads may each take a part of a product in which this way takes a tile's work.
+constexpr bool is_of_parts(way known) {
+  return known == way::tiles || known == way::packed_tiles || known == way::turning_tiles_of_columns ||
+         known == way::turning_tiles_of_rows;
+}
+
+/// By several threads. `packs`: B is transposed, and its rows do not lie together.
+template <class T>
+void multiply_in_parts(microkernel<T> const& kernel, way known, problem const& p, bool packs, int threads) {
+  share_product<T>(kernel, p, threads, [&](problem const& q) {
+    auto w = tile_in_place<T>(q);
+    if (packs) w.b_row = q.ldb;
+    multiply_at_once(kernel, known, w, q.m, q.n);
+  });
 }
 
 }  // namespace

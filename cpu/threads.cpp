@@ -8,19 +8,24 @@
 #ifdef __SSE2__
 #include <xmmintrin.h>
 #endif
-#include <unistd.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cfenv>
 #include <chrono>
+#include <cmath>
+#include <limits>
 #include <memory>
+#include <new>
 #include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include <tandem/thread_own.hpp>
+
+#include "cpu/caches.hpp"
 
 #include "hwy/cache_control.h"
 
@@ -120,9 +125,19 @@ class team {
     for (int left; (left = busy_.load(std::memory_order_acquire)) != 0;) wait_while(busy_, left);
   }
 
-  bool is_wanted_often() {
+  // Waking it takes so long that it has to be wanted for as long first. Where it was slow, smaller work does without it
+  // from then on: some is tried now and then, since nothing else would tell that it is quick again.
+  double slowness() {
+    constexpr std::chrono::microseconds waking(400);
+    constexpr std::chrono::milliseconds until_awake(2), until_next_try(100);
+    constexpr int enough = 64;
     auto const now = clock::now();
-    return now - std::exchange(last_wanted_, now) < watch_time;
+    if (now - std::exchange(last_wanted_, now) >= watch_time) wanted_since_ = now;
+    bool const is_awake = now - last_run_ < watch_time;
+    if (!is_awake && now - wanted_since_ < waking) return std::numeric_limits<double>::infinity();
+    if (slowness_ <= 1) return 1;
+    if (now - last_try_ > until_next_try) last_try_ = now, begun_in_try_ = 0;
+    return now - last_try_ < until_awake && begun_in_try_ < enough ? 1 : slowness_;
   }
 
  private:
@@ -146,15 +161,29 @@ class team {
   };
 
   /// Whether that many workers have taken their order, which takes those that are awake a fraction of a microsecond.
-  bool have_begun(int helpers) const {
-    constexpr int looks = 64;
+  bool have_begun(int helpers) {
+    constexpr int most_looks = 64;
+    auto const told = last_run_ = clock::now();
     int begun = 0;
-    for (int look = 0; look < looks; ++look) {
+    for (int look = 0; look < most_looks; ++look) {
+      int const before = begun;
       while (begun < helpers && workers_[static_cast<std::size_t>(begun)]->has_begun()) ++begun;
+      if (before == 0 && begun > 0) remember_latency(clock::now() - told);
       if (begun == helpers) return true;
       hwy::Pause();
     }
     return false;
+  }
+
+  /// A worker takes some 100 ns to begin beside what lines travel, which is as long, or several times
+  /// that on Intel's of late. It
+  /// may have just looked away: the shortest of the last few times.
+  void remember_latency(std::chrono::duration<double, std::nano> last) {
+    constexpr double of_last = 1.0 / 32, looking = 100;
+    double const travelling = has_large_l2(host_caches()) ? 500 : 100;
+    double const slowness = (last.count() - looking) / travelling;
+    slowness_ = std::min(slowness, slowness_ + of_last * (slowness - slowness_));
+    ++begun_in_try_;
   }
 
   /// Starts workers until there are `wanted`; returns how many of these there are.
@@ -190,8 +219,19 @@ class team {
   int processor_ = -1;  // the caller's
   decltype(arithmetic_mode()) mode_ = {};
   std::atomic<int> busy_ = 0;  // workers that have not finished
-  clock::time_point last_wanted_ = {};
+  clock::time_point last_run_ = {}, wanted_since_ = {}, last_wanted_ = {}, last_try_ = {};
+  double slowness_ = 1;
+  int begun_in_try_ = 0;
 };
+
+/// How many forks lie between this process and the one that first asked. (To ask the system for the process takes a
+/// tenth of a microsecond.)
+std::atomic<int> forks = 0;
+int forks_so_far() {
+  static bool const is_counted = pthread_atfork(nullptr, nullptr, [] { ++forks; }) == 0;
+  if (!is_counted) throw std::bad_alloc();
+  return forks.load(std::memory_order_relaxed);
+}
 
 /// A thread's team. A forked child has the object but not its threads: it leaves it and makes another.
 class team_of_process {
@@ -208,14 +248,14 @@ class team_of_process {
 
  private:
   bool leave_forked() {
-    if (owner_ == getpid()) return false;
+    if (owner_ == forks_so_far()) return false;
     static_cast<void>(current_.release());
-    owner_ = getpid();
+    owner_ = forks_so_far();
     return true;
   }
 
   std::unique_ptr<team> current_ = std::make_unique<team>();
-  pid_t owner_ = getpid();
+  int owner_ = forks_so_far();
 };
 
 /// nullptr once the calling thread's objects are destroyed.
@@ -231,9 +271,22 @@ int offered_threads(execution const& e) {
   return std::clamp(e.threads > 0 ? e.threads : omp_get_max_threads(), 1, most_threads);
 }
 
-bool is_team_wanted_often() {
+double slowness_of_team() {
   auto* const team = thread_team();
-  return team != nullptr && team->is_wanted_often();
+  return team != nullptr ? team->slowness() : std::numeric_limits<double>::infinity();
+}
+
+int deserved_threads(double microseconds, double in_cache, int offered) {
+  constexpr double worth_waking = 10;
+  auto const at_most_offered = [&](double threads) {
+    return static_cast<int>(std::clamp(threads, 1.0, static_cast<double>(offered)));
+  };
+  int const asleep = at_most_offered(microseconds / worth_waking);
+  // Each thread more takes some time to begin and to have its share of the operands: measured, where most work takes
+  // half as long as it says. Twice that on Intel's of late.
+  double const of_thread = has_large_l2(host_caches()) ? 3 : 1.5;
+  auto const awake = [&](double slowness) { return at_most_offered(std::sqrt(in_cache / (of_thread * slowness))); };
+  return awake(1) > asleep ? std::max(asleep, awake(slowness_of_team())) : asleep;
 }
 
 void run_team(int parts, void (*work)(void*, int), void* context) {

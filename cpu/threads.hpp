@@ -19,8 +19,15 @@ namespace tandem::cpu {
 /// already.
 int offered_threads(execution const& e);
 
-/// Whether this thread asked this so short a time ago that a team which it then had is still awake.
-bool is_team_wanted_often();
+/// How many times as long it lately took this thread's team to begin as one whose processors are near each other: on a
+/// Zen 4 about four times where the system has moved two threads to processors that share no cache. No less than 1;
+/// infinity if this thread asked this so long ago, or so few times, that the team may be asleep.
+double slowness_of_team();
+
+/// Threads for work that takes one `microseconds`, or `in_cache` of them where its operands are near, of those offered:
+/// as many as shorten it most where this thread's team is awake, or one for each ten microseconds, beside which waking
+/// it is little.
+int deserved_threads(double microseconds, double in_cache, int offered);
 
 /// `work(context, part)` for each of 0 <= part < parts, the caller's own thread taking part 0, each of the others a
 /// thread of its own as far as the system grants them. Returns when all are done.
@@ -63,19 +70,19 @@ inline constexpr int many_threads = 4;
 /// What a core reads in some microseconds, beside which it is nothing to take the next piece.
 inline constexpr std::int64_t bytes_of_piece = 64 << 10;
 
-/// `work(first, last)` for ranges of `units` that are alike, until all are done. Each of `parts` threads has an equal
-/// share; many take it in up to `pieces` pieces, as above.
+/// `work(thread, first, last)` for ranges of `units` that are alike, until all are done. Each of `parts` threads has an
+/// equal share; many take it in up to `pieces` pieces, as above.
 template <class F>
 void share_units(int parts, std::int64_t units, std::int64_t pieces, F&& work) {
   constexpr std::int64_t most_pieces = 8;
   constexpr int most_counters = 64;
-  if (parts == 1) return work(std::int64_t{0}, units);
+  if (parts == 1) return work(0, std::int64_t{0}, units);
   bool const is_cut = parts >= many_threads && parts <= most_counters;
   int const count = is_cut ? static_cast<int>(std::clamp<std::int64_t>(pieces, 1, most_pieces)) : 1;
   piece_counter counters[most_counters];
-  run_team(parts, count, counters, [&](int, int part, int piece) {
+  run_team(parts, count, counters, [&](int thread, int part, int piece) {
     std::int64_t const begin = units * part / parts, size = units * (part + 1) / parts - begin;
-    work(begin + size * piece / count, begin + size * (piece + 1) / count);
+    work(thread, begin + size * piece / count, begin + size * (piece + 1) / count);
   });
 }
 

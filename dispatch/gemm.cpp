@@ -161,7 +161,7 @@ void remember(matrix_view<T const> const& a, matrix_view<T const> const& b, matr
     auto* const calls = thread_own<dispatch::known_calls<T>>();
     if (calls == nullptr || !calls->is_worth_knowing()) return;
     auto prepared = row.prepare(p);
-    if (prepared.is_for_one_thread) calls->remember(a, b, c, options, std::move(prepared));
+    if (prepared.call) calls->remember(a, b, c, options, std::move(prepared));
   } catch (std::bad_alloc const&) {
   }
 }

@@ -38,6 +38,13 @@ std::string const& kernel_from_environment() {
   return name;
 }
 
+/// Whether a call leaves the choice to the CPU backend, as nearly every one on the host does. Its rows rank alike for
+/// all problems, so one answer serves.
+bool is_usual(std::string_view kernel, tandem::memory where, tandem::backend id) {
+  return kernel.empty() && where == memory::host && (id == backend::automatic || id == backend::cpu) &&
+         kernel_from_environment().empty();
+}
+
 // TANDEM_KERNEL applies where the call names none. One that names kernels of the other operation alone is not meant
 // for this call; one that names nothing at all is a mistake and is kept, so that it is reported.
 kernel_name wanted_name(request const& wanted) {
@@ -224,20 +231,26 @@ kernel const& select(request const& wanted) {
   return cheapest(candidates, wanted);
 }
 
+kernel const& select_axpy(axpy_problem const& p, axpy_options const& options) {
+  if (is_usual(options.kernel, p.memory, options.backend)) {
+    static auto const& f32 = select({operation::axpy, dtype::f32, memory::host, backend::cpu, {}, nullptr});
+    static auto const& f64 = select({operation::axpy, dtype::f64, memory::host, backend::cpu, {}, nullptr});
+    return p.dtype == dtype::f32 ? f32 : f64;
+  }
+  return select({operation::axpy, p.dtype, p.memory, options.backend, options.kernel, nullptr});
+}
+
 }  // namespace dispatch
 
 kernel const* select_kernel(problem const& p, gemm_options const& options) {
-  // What nearly every call on the host asks for. The CPU's rows rank alike for all problems, so one answer serves.
-  if (options.kernel.empty() && p.memory == memory::host &&
-      (options.backend == backend::automatic || options.backend == backend::cpu)) {
+  if (dispatch::is_usual(options.kernel, p.memory, options.backend)) {
     auto const best = [&](dtype type) -> kernel const* {
-      if (!dispatch::kernel_from_environment().empty()) return nullptr;
       problem const of_type = {.dtype = type, .m = 1, .n = 1, .k = 1, .lda = 1, .ldb = 1, .ldc = 1};
       return &dispatch::select({operation::gemm, type, p.memory, backend::cpu, {}, &of_type});
     };
     static kernel const* const f32 = best(dtype::f32);
     static kernel const* const f64 = best(dtype::f64);
-    if (auto const* row = p.dtype == dtype::f32 ? f32 : f64) return row;
+    return p.dtype == dtype::f32 ? f32 : f64;
   }
   return &dispatch::select(
       {operation::gemm, p.dtype, p.memory, options.backend, options.kernel, dispatch::is_degenerate(p) ? nullptr : &p});

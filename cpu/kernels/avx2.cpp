@@ -33,8 +33,8 @@ instruction_set const& avx2() {
                                           .missing = "this processor has no AVX2 with FMA",
                                           .f32 = target::make_microkernel<float, 6, 16, 16>(),
                                           .f64 = target::make_microkernel<double, 6, 8, 16>(),
-                                          .axpy_f32 = target::axpy<float>,
-                                          .axpy_f64 = target::axpy<double>};
+                                          .axpy_f32 = target::axpy<float, 32>,
+                                          .axpy_f64 = target::axpy<double, 32>};
   return set;
 }
 

@@ -35,8 +35,10 @@ instruction_set const& avx512() {
                                  .missing = "this processor has no AVX-512 (F, BW, DQ, VL)",
                                  .f32 = target::make_microkernel<float, 14, 32, 32>(),
                                  .f64 = target::make_microkernel<double, 14, 16, 32>(),
-                                 .axpy_f32 = target::axpy<float>,
-                                 .axpy_f64 = target::axpy<double>};
+                                 .axpy_f32 = target::axpy<float, 64>,
+                                 .axpy_f64 = target::axpy<double, 64>};
+    if (computes_in_halves())
+      of_avx512.axpy_f32 = target::axpy<float, 32>, of_avx512.axpy_f64 = target::axpy<double, 32>;
     of_avx512.f32.half_costs_half = of_avx512.f64.half_costs_half = computes_in_halves();
     // Measured: on Zen 4, on Intel's.
     if (computes_in_halves()) of_avx512.f32.enough_sums = of_avx512.f64.enough_sums = 16;

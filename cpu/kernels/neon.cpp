@@ -34,8 +34,8 @@ instruction_set const& neon() {
       .missing = "this processor has no NEON",
       .f32 = target::make_microkernel<float, 8, 12, 32>(),
       .f64 = target::make_microkernel<double, 8, 6, 32>(),
-      .axpy_f32 = target::axpy<float>,
-      .axpy_f64 = target::axpy<double>};
+      .axpy_f32 = target::axpy<float, 16>,
+      .axpy_f64 = target::axpy<double, 16>};
   return set;
 }
 

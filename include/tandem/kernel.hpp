@@ -80,7 +80,6 @@ struct plan {
 struct prepared_gemm {
   void (*call)(void const* state, void const* a, void const* b, void* c) = nullptr;
   std::shared_ptr<void const> state = {};
-  bool is_for_one_thread = false;  ///< several would gain nothing: `run` does no better
 };
 
 /// One row of the table.

@@ -1,12 +1,14 @@
 // Every row of the CPU backend against plain loops: odd shapes, transposes, alpha and beta, gaps between rows, operands
 // between unmapped pages, any number of threads.
 #include <doctest/doctest.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <cfenv>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <random>
@@ -17,6 +19,7 @@
 #include "cpu/descriptor.hpp"
 #include "cpu/gemm.hpp"
 #include "cpu/kernels/microkernel.hpp"
+#include "tests/unit/awake.hpp"
 #include "tests/unit/each_microkernel.hpp"
 #include "tests/unit/guarded.hpp"
 #include "tests/unit/sequence.hpp"
@@ -52,10 +55,11 @@ bool run_prepared(tandem::kernel const& row, problem const& p) {
 /// Runs a row and returns how many elements of C, gaps included, are not what plain loops in wider numbers give: equal
 /// for integers, within gamma(k + 2) (|alpha| |A| |B| + |beta| |C|) otherwise. `result`: C as it is then, gaps
 /// included; not `compared`, it is all that is wanted, and 0 errors are returned. With `prepared` what the row prepares
-/// runs, and it says whether that was something, without which C must stay as it was.
+/// runs, and it says whether that was something, without which C must stay as it was. `just_before` either runs.
 template <class T>
 std::int64_t errors(tandem::kernel const& row, shape const& s, variant const& v, int threads,
-                    std::vector<T>* result = nullptr, bool compared = true, bool* prepared = nullptr) {
+                    std::vector<T>* result = nullptr, bool compared = true, bool* prepared = nullptr,
+                    std::function<void()> const& just_before = {}) {
   auto const [m, n, k] = s;
   T const nan = std::numeric_limits<T>::quiet_NaN(), sentinel = T(12345);
   std::int64_t const a_rows = v.trans_a ? k : m, a_cols = v.trans_a ? m : k;
@@ -95,6 +99,7 @@ std::int64_t errors(tandem::kernel const& row, shape const& s, variant const& v,
                             .c = c,
                             .ldc = ldc};
   if (row.refuses && !row.refuses(the_problem).empty()) return 0;  // a path that is not made for this layout
+  if (just_before) just_before();
   if (prepared) {
     std::vector<T> const given(c, c + c_size);
     *prepared = run_prepared(row, the_problem);
@@ -622,36 +627,36 @@ TEST_CASE("the signs of zeros do not depend on the number of threads") {
   });
 }
 
-// Threads take part in a small product only where it follows another.
-TEST_CASE("small products one after the other have the same bits on any number of threads") {
+// Threads take part in a small product only where they are awake. By rows and by columns, with and without columns that
+// are left over, tiles, turned tiles, dot products, turned sums and a few terms.
+TEST_CASE("small products have the same bits on any number of threads that are awake") {
   for_each_gemm([](tandem::kernel const& row) {
     auto const same = [&]<class T>(T) {
-      for (shape const& s : {shape{64, 65, 67}, {20, 105, 120}, {80, 78, 79}, {5, 130, 120}, {127, 33, 120}})
+      for (shape const& s : {shape{64, 65, 67},
+                             {20, 105, 120},
+                             {80, 78, 79},
+                             {5, 130, 120},
+                             {127, 33, 120},
+                             {7, 126, 156},
+                             {9, 250, 60},
+                             {52, 46, 81},
+                             {109, 26, 24},
+                             {300, 3, 120},
+                             {4, 320, 154},
+                             {30, 17, 400},
+                             {310, 90, 5},
+                             {33, 301, 12}})
         for (bool const trans_a : {false, true})
           for (bool const trans_b : {false, true}) {
             INFO(s.m, "x", s.n, "x", s.k, " ", trans_a, trans_b);
-            std::mt19937 engine(7);
-            std::normal_distribution<double> real;
-            auto const random = [&](std::int64_t size) {
-              std::vector<T> x(static_cast<std::size_t>(size));
-              for (auto& value : x) value = static_cast<T>(real(engine));
-              return x;
-            };
-            auto const a = random(s.m * s.k), b = random(s.k * s.n);
-            std::vector<T> c(static_cast<std::size_t>(s.m * s.n));
-            problem p{.dtype = tandem::dtype_of<T>, .m = s.m, .n = s.n, .k = s.k};
-            p.a = a.data(), p.lda = trans_a ? s.m : s.k, p.trans_a = trans_a;
-            p.b = b.data(), p.ldb = trans_b ? s.k : s.n, p.trans_b = trans_b;
-            p.c = c.data(), p.ldc = s.n;
-            if (row.refuses && !row.refuses(p).empty()) continue;
-            row.run(p, {.threads = 1});
-            auto const wanted = c;
-            for (int threads : {2, 3}) {
-              for (int call = 0; call < 4; ++call) {
-                std::ranges::fill(c, T(0));
-                row.run(p, {.threads = threads});
-                CHECK(std::memcmp(c.data(), wanted.data(), c.size() * sizeof(T)) == 0);
-              }
+            variant const v{.trans_a = trans_a, .trans_b = trans_b, .alpha = 0.5, .beta = 1.5, .integers = false};
+            std::vector<T> one, many;
+            CHECK(errors<T>(row, s, v, 1, &one) == 0);
+            if (one.empty()) continue;  // refused
+            for (int const threads : {2, 3, 8}) {
+              CAPTURE(threads);
+              errors<T>(row, s, v, threads, &many, false, nullptr, [&] { REQUIRE(tandem::tests::is_awake(threads)); });
+              CHECK(std::memcmp(one.data(), many.data(), one.size() * sizeof(T)) == 0);
             }
           }
     };
@@ -705,6 +710,38 @@ TEST_CASE("what is prepared for a small product gives the same bits, and there i
       check(double());
   });
   CHECK(rows >= 2);
+}
+
+TEST_CASE("what is prepared for a small product gives the same bits by threads that are awake") {
+  constexpr int threads = 3;
+  int const offered = omp_get_max_threads();
+  omp_set_num_threads(threads);
+  int taken = 0;
+  for_each_gemm([&](tandem::kernel const& row) {
+    if (!row.prepare) return;
+    auto const same = [&]<class T>(T) {
+      for (shape const& s : {shape{64, 64, 63}, {7, 126, 156}, {4, 320, 154}, {300, 3, 120}, {310, 90, 5}})
+        for (int const transposes : {0, 1, 2, 3}) {
+          INFO(row.name, " ", s.m, "x", s.n, "x", s.k, " ", transposes);
+          variant const v{
+              .trans_a = transposes % 2 == 1, .trans_b = transposes > 1, .alpha = 0.5, .beta = 1.5, .integers = false};
+          std::vector<T> one, many;
+          bool is_prepared = false;
+          errors<T>(row, s, v, 1, &one, false);
+          CHECK(errors<T>(row, s, v, 0, &many, true, &is_prepared, [] { REQUIRE(tandem::tests::is_awake(threads)); }) ==
+                0);
+          if (!is_prepared) continue;
+          ++taken;
+          CHECK(std::memcmp(one.data(), many.data(), one.size() * sizeof(T)) == 0);
+        }
+    };
+    if (row.dtype == dtype::f32)
+      same(float());
+    else
+      same(double());
+  });
+  omp_set_num_threads(offered);
+  CHECK(taken > 10);
 }
 
 TEST_CASE("threads that may sum in an order of their own are as accurate, and do") {
@@ -859,7 +896,7 @@ TEST_CASE("axpy is one fused multiply-add an element, for any stride, size and n
     REQUIRE(row != rows.end());
     std::mt19937 engine(5);
     std::normal_distribution<double> real;
-    for (std::int64_t n : {1, 7, 8, 15, 16, 17, 33, 1000, 100003})
+    for (std::int64_t n : {1, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 127, 130, 257, 1000, 20001, 100003})
       for (std::int64_t stride_x : {1, 0, 3, -2})
         for (std::int64_t stride_y : {1, 2, -1})
           for (int threads : {1, 3}) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <string>
 
 #include <tandem/error.hpp>
@@ -17,6 +18,10 @@
 
 using tandem::cpu::cache_sizes;
 using tandem::cpu::parse_caches;
+
+namespace {
+constexpr double awake = 1, asleep = std::numeric_limits<double>::infinity();  // a team's slowness
+}
 
 TEST_SUITE_BEGIN("cpu_schedule");
 
@@ -318,12 +323,13 @@ TEST_CASE("threads share rows rather than columns that each would read all of A 
     INFO(set->technique);
     auto const o = product<float>(100000, 32, 32);
     for (int threads : {2, 16}) {
-      auto const g =
-          tandem::cpu::choose_grid(caches, set->f32, o, tandem::cpu::choose_tiling(caches, set->f32, o), threads, true);
+      auto const g = tandem::cpu::choose_grid(caches, set->f32, o, tandem::cpu::choose_tiling(caches, set->f32, o),
+                                              threads, true, asleep);
       CHECK(g.rows == threads);
     }
     auto const deep = product<float>(64, std::min<std::int64_t>(64, 4 * set->f32.nr), 100000);
-    CHECK(tandem::cpu::choose_grid(caches, set->f32, deep, tandem::cpu::choose_tiling(caches, set->f32, deep), 2, true)
+    CHECK(tandem::cpu::choose_grid(caches, set->f32, deep, tandem::cpu::choose_tiling(caches, set->f32, deep), 2, true,
+                                   asleep)
               .terms == 2);
   }
 }
@@ -600,7 +606,7 @@ TEST_CASE("threads share k alone where C's rows are whole, in panels of B that a
     CHECK(t.all_rows);
     CHECK(t.cols == o.n);
     CHECK(t.kc * o.n * static_cast<std::int64_t>(sizeof(T)) <= 128 << 10);
-    auto const g = tandem::cpu::choose_grid(caches, kernel, o, t, 2, true);
+    auto const g = tandem::cpu::choose_grid(caches, kernel, o, t, 2, true, asleep);
     CHECK(g.rows * g.cols == 1);
     CHECK(g.terms == 2);
   });
@@ -610,7 +616,7 @@ TEST_CASE("two threads share rows rather than columns where little is done for a
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
     auto const grid = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
       auto const o = product<T>(m, n, k);
-      return tandem::cpu::choose_grid(zen4, kernel, o, tandem::cpu::choose_tiling(zen4, kernel, o), 2, true);
+      return tandem::cpu::choose_grid(zen4, kernel, o, tandem::cpu::choose_tiling(zen4, kernel, o), 2, true, asleep);
     };
     for (std::int64_t const k : {14, 30}) {
       CAPTURE(k);
@@ -621,13 +627,26 @@ TEST_CASE("two threads share rows rather than columns where little is done for a
   });
 }
 
+TEST_CASE("two threads that are awake share a product that would not be worth waking one for") {
+  for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    auto const o = product<T>(48, 4 * kernel.lanes, 48);
+    auto const t = tandem::cpu::choose_tiling(zen4, kernel, o);
+    auto const parts = [&](double slowness) {
+      return tandem::cpu::choose_grid(zen4, kernel, o, t, 2, true, slowness).parts();
+    };
+    CHECK(parts(asleep) == 1);
+    CHECK(parts(awake) == 2);
+    CHECK(parts(4 * awake) == 1);
+  });
+}
+
 TEST_CASE("two threads share k in equal panels, the columns where B is near") {
   auto const* set = tandem::cpu::instruction_sets()[0];
   auto const tiling = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
     return tandem::cpu::choose_tiling(zen4, set->f32, product<float>(m, n, k));
   };
   auto const grid = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
-    return tandem::cpu::choose_grid(zen4, set->f32, product<float>(m, n, k), tiling(m, n, k), 2, true);
+    return tandem::cpu::choose_grid(zen4, set->f32, product<float>(m, n, k), tiling(m, n, k), 2, true, asleep);
   };
   CHECK(tiling(8, 1330, 257).kc == 136);
   CHECK(tiling(8, 1330, 256).kc == 256);
@@ -639,7 +658,8 @@ TEST_CASE("many threads share k rather than short pieces of the rows of a B that
   auto const* set = tandem::cpu::instruction_sets()[0];
   auto const grid = [&](std::int64_t m, std::int64_t n, std::int64_t k, int threads) {
     auto const o = product<float>(m, n, k);
-    return tandem::cpu::choose_grid(intel, set->f32, o, tandem::cpu::choose_tiling(intel, set->f32, o), threads, true);
+    return tandem::cpu::choose_grid(intel, set->f32, o, tandem::cpu::choose_tiling(intel, set->f32, o), threads, true,
+                                    asleep);
   };
   CHECK(grid(7, 1023, 4097, 16).cols < 16);
   CHECK(grid(7, 1023, 4097, 16).terms > 1);
@@ -684,7 +704,8 @@ TEST_CASE(
       CHECK(tiling(many - 1).panels_apart == 1);
       CHECK(tiling(4096, zen4).panels_apart == 1);
       for (int const threads : {8, 16}) {
-        auto const g = tandem::cpu::choose_grid(intel, kernel, product<T>(m, wide, 4096), tiling(4096), threads, true);
+        auto const g =
+            tandem::cpu::choose_grid(intel, kernel, product<T>(m, wide, 4096), tiling(4096), threads, true, asleep);
         CHECK(g.terms == 2);
         CHECK(g.cols == threads / 2);
       }
@@ -789,7 +810,7 @@ TEST_CASE("wide tiles read B where it lies, in panels of at most 1024 terms, and
           CHECK((!t.pack_a && !t.pack_b && t.dot_cols == 0));
           CHECK(t.kc == (k <= 1024 ? k : (k / 2 + 8) / 8 * 8));
           for (int const threads : {1, 2, 7}) {
-            auto const g = tandem::cpu::choose_grid(caches, kernel, product<T>(m, 400, k), t, threads, true);
+            auto const g = tandem::cpu::choose_grid(caches, kernel, product<T>(m, 400, k), t, threads, true, asleep);
             CHECK(g.rows == 1);
             CHECK(g.terms <= (k + 1023) / 1024);
           }
@@ -798,7 +819,7 @@ TEST_CASE("wide tiles read B where it lies, in panels of at most 1024 terms, and
         auto const wide = product<T>(m, caches.l3 / 2 / 1024 / static_cast<std::int64_t>(sizeof(T)), 1024);
         auto const t = tandem::cpu::choose_tiling(caches, kernel, wide);
         for (int const threads : {2, 4})
-          CHECK(tandem::cpu::choose_grid(caches, kernel, wide, t, threads, true).cols == threads);
+          CHECK(tandem::cpu::choose_grid(caches, kernel, wide, t, threads, true, asleep).cols == threads);
       }
     });
 }
@@ -976,7 +997,7 @@ TEST_CASE("a grid has at most as many parts as threads, and each of its parts so
   for_each_product([&]<class T>(tandem::cpu::microkernel<T> const& kernel, tandem::cpu::operands<T> const& o) {
     auto const t = tandem::cpu::choose_tiling(tandem::cpu::host_caches(), kernel, o);
     for (int threads : {1, 2, 3, 16}) {
-      auto const g = tandem::cpu::choose_grid(tandem::cpu::host_caches(), kernel, o, t, threads, true);
+      auto const g = tandem::cpu::choose_grid(tandem::cpu::host_caches(), kernel, o, t, threads, true, asleep);
       CHECK((g.rows >= 1 && g.cols >= 1 && g.terms >= 1));
       CHECK(g.parts() <= threads);
       CHECK((g.rows <= o.m && g.cols <= o.n && g.terms <= (o.k + t.kc - 1) / t.kc));
@@ -988,7 +1009,7 @@ TEST_CASE("threads share k only where the sums stay in a cache until they are ad
   for_each_product([&]<class T>(tandem::cpu::microkernel<T> const& kernel, tandem::cpu::operands<T> const& o) {
     auto const t = tandem::cpu::choose_tiling(tandem::cpu::host_caches(), kernel, o);
     for (int threads : {4, 16, 64}) {
-      auto const g = tandem::cpu::choose_grid(tandem::cpu::host_caches(), kernel, o, t, threads, true);
+      auto const g = tandem::cpu::choose_grid(tandem::cpu::host_caches(), kernel, o, t, threads, true, asleep);
       auto const sums = o.m * o.n * g.terms * static_cast<std::int64_t>(sizeof(T));
       CHECK((g.terms == 1 || sums <= tandem::cpu::most_sums));
     }
@@ -997,7 +1018,8 @@ TEST_CASE("threads share k only where the sums stay in a cache until they are ad
   cache_sizes const caches{.l1 = 48 << 10, .l2 = 2 << 20, .l3 = 256 << 20};
   auto const terms = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
     auto const o = product<float>(m, n, k);
-    return tandem::cpu::choose_grid(caches, kernel, o, tandem::cpu::choose_tiling(caches, kernel, o), 16, true).terms;
+    return tandem::cpu::choose_grid(caches, kernel, o, tandem::cpu::choose_tiling(caches, kernel, o), 16, true, asleep)
+        .terms;
   };
   CHECK(terms(64, 64, 100000) > 1);
   CHECK(terms(4096, 4096, 4096) == 1);
@@ -1056,7 +1078,8 @@ TEST_CASE("many threads share the columns of a product whose A is copied: each p
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
     auto const grid_of = [&](std::int64_t m, std::int64_t n, std::int64_t k, int threads, bool trans_a = false) {
       auto const o = product<T>(m, n, k, trans_a);
-      return tandem::cpu::choose_grid(caches, kernel, o, tandem::cpu::choose_tiling(caches, kernel, o), threads, true);
+      return tandem::cpu::choose_grid(caches, kernel, o, tandem::cpu::choose_tiling(caches, kernel, o), threads, true,
+                                      asleep);
     };
     for (std::int64_t const size : {1000, 2039, 4000}) {
       CAPTURE(size);

@@ -10,10 +10,13 @@
 #include <atomic>
 #include <cfenv>
 #include <chrono>
+#include <cmath>
 #include <thread>
 #include <vector>
 
 #include <tandem/tandem.hpp>
+
+#include "tests/unit/awake.hpp"
 
 namespace {
 
@@ -110,7 +113,7 @@ TEST_CASE("every unit is done once, in as many pieces as were asked for where ma
         INFO(units, " units in ", parts, " parts of ", pieces, " pieces");
         std::vector<std::atomic<int>> done(static_cast<std::size_t>(units));
         std::atomic<std::int64_t> ranges = 0;
-        tandem::cpu::share_units(parts, units, pieces, [&](std::int64_t first, std::int64_t last) {
+        tandem::cpu::share_units(parts, units, pieces, [&](int, std::int64_t first, std::int64_t last) {
           for (auto i = first; i < last; ++i) ++done[static_cast<std::size_t>(i)];
           ++ranges;
         });
@@ -118,6 +121,38 @@ TEST_CASE("every unit is done once, in as many pieces as were asked for where ma
         bool const is_cut = parts == 4 || parts == 5;
         CHECK(ranges == parts * (is_cut ? std::clamp<std::int64_t>(pieces, 1, 8) : 1));
       }
+}
+
+TEST_CASE("a team that has done nothing for a while may be asleep, whoever asks for it once") {
+  REQUIRE(tandem::tests::is_awake(2));
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  CHECK(std::isinf(tandem::cpu::slowness_of_team()));
+  CHECK(std::isinf(tandem::cpu::slowness_of_team()));
+}
+
+TEST_CASE("a team that is wanted again and again is worth waking") {
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  REQUIRE(std::isinf(tandem::cpu::slowness_of_team()));
+  auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (std::isinf(tandem::cpu::slowness_of_team()) && std::chrono::steady_clock::now() < deadline) {
+  }
+  CHECK(std::isfinite(tandem::cpu::slowness_of_team()));
+  CHECK(tandem::cpu::slowness_of_team() >= 1);
+}
+
+TEST_CASE("work gets one thread for each ten microseconds, or more that are awake, but none beyond those offered") {
+  constexpr double little = 1, some = 15, much = 1e12;
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  CHECK(tandem::cpu::deserved_threads(little, little, 8) == 1);
+  CHECK(tandem::cpu::deserved_threads(some, some, 8) == 1);
+  CHECK(tandem::cpu::deserved_threads(35, 35, 2) == 2);
+  CHECK(tandem::cpu::deserved_threads(much, much, 8) == 8);
+  CHECK(tandem::cpu::deserved_threads(much, much, 1) == 1);
+  REQUIRE(tandem::tests::is_awake(8));
+  CHECK(tandem::cpu::deserved_threads(some, some, 8) > 1);
+  CHECK(tandem::cpu::deserved_threads(some, little, 8) == 1);
+  CHECK(tandem::cpu::deserved_threads(some, some, 1) == 1);
+  CHECK(tandem::cpu::deserved_threads(little, little, 8) == 1);
 }
 
 TEST_CASE("all threads of a team round as their caller does") {
