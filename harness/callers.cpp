@@ -155,6 +155,7 @@ class caller {
   }
 
   std::string name(meeting const& all, int calls) const {
+    if (all.callers() == 1) return fmt::format("call {} in a row: ", calls);
     return fmt::format("caller {} of {}, call {}: ", which_ + 1, all.callers(), calls);
   }
 

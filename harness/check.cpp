@@ -125,8 +125,8 @@ class problem_check {
     double const k = static_cast<double>(t_.k) + 2;
     if (out.flops > budget)
       out.reason = fmt::format("{:.3g} flop, over the budget of {:.3g}", out.flops, budget);
-    else if (t_.callers > 1)
-      out.reason = "several callers at once are tried by the ladder and by `tandem replay`";
+    else if (t_.callers > 0)
+      out.reason = "callers that call again and again are tried by the ladder and by `tandem replay`";
     else if (bytes > options_.byte_budget)
       out.reason = fmt::format("{:.3g} bytes of operands, over the budget of {:.3g}", bytes, options_.byte_budget);
     else if (t_.fill == fill::normal && !std::isfinite(gamma(k, t_.dtype)))

@@ -206,7 +206,7 @@ std::string_view to_string(failure_class c) noexcept {
     case failure_class::untouched: return "untouched";
     case failure_class::stale: return "stale C";
     case failure_class::swapped_index: return "swapped index";
-    case failure_class::disturbed: return "disturbed by other callers";
+    case failure_class::disturbed: return "disturbed by other calls";
     case failure_class::written_outside: return "written outside";
     case failure_class::read_outside: return "read outside";
     case failure_class::crash: return "crash";

@@ -108,7 +108,7 @@ std::string to_string(test_case const& t) {
       to_string(t.dtype), t.trans_a ? 't' : 'n', t.trans_b ? 't' : 'n', letter(t.layout_a), letter(t.layout_b),
       letter(t.layout_c), t.m, t.n, t.k, t.lda, t.ldb, t.ldc, t.offset_a, t.offset_b, t.offset_c, t.alpha, t.beta,
       to_string(t.fill), t.seed, t.threads > 0 ? fmt::format(":threads={}", t.threads) : "",
-      t.callers > 1 ? fmt::format(":callers={}", t.callers) : "", t.b_is_a ? ":b=a" : "");
+      t.callers > 0 ? fmt::format(":callers={}", t.callers) : "", t.b_is_a ? ":b=a" : "");
 }
 
 test_case parse_case(std::string_view line) {
@@ -182,8 +182,8 @@ test_case parse_case(std::string_view line) {
   }
   if (t.b_is_a && !ldb_named) t.ldb = t.lda;
   if (t.b_is_a && !shares_storage(t)) unreadable(line, "with b=a, an A and a B that are one stored matrix");
-  if (t.callers > 1 && (t.b_is_a || t.beta != 0 || t.fill != fill::integer))
-    unreadable(line, "with several callers, integers, beta = 0 and a B that is not A");
+  if (t.callers > 0 && (t.b_is_a || t.beta != 0 || t.fill != fill::integer))
+    unreadable(line, "with callers, integers, beta = 0 and a B that is not A");
   return t;
 }
 

@@ -24,6 +24,7 @@ struct property {
 
 constexpr property properties[] = {
     {"several callers at once", [](test_case const& t) { return t.callers > 1; }, [](test_case& t) { t.callers = 1; }},
+    {"calls in a row", [](test_case const& t) { return t.callers > 0; }, [](test_case& t) { t.callers = 0; }},
     {"B in A's memory", [](test_case const& t) { return t.b_is_a; }, [](test_case& t) { t.b_is_a = false; }},
     {"beta != 0", [](test_case const& t) { return t.beta != 0; }, [](test_case& t) { t.beta = 0; }},
     {"alpha = 0", [](test_case const& t) { return t.alpha == 0; }, [](test_case& t) { t.alpha = 2; }},

@@ -22,7 +22,7 @@ struct reduction_budget {
   double flop = 3e8;
 };
 
-/// Sizes are cut by halves and by ones; several callers, B's lying in A's memory, transposes, column-major layouts,
+/// Sizes are cut by halves and by ones; callers, B's lying in A's memory, transposes, column-major layouts,
 /// gaps between rows, offsets, alpha = 0, alpha != 1 and beta != 0 are taken away one by one; whatever passes then is
 /// put back. Problems stay within the limits. Deterministic.
 reduction reduce(test_case const& t, limits const& allowed, std::function<bool(test_case const&)> const& fails,

@@ -62,7 +62,7 @@ struct request {
   std::uint64_t seed = 0;
   std::size_t bytes[3] = {}, begin[3] = {};
   bool at_end[3] = {};
-  int threads = 0, callers = 1;
+  int threads = 0, callers = 0;
   bool own_stream = false, conjugated = false;
   surroundings amid = {};
 
@@ -94,7 +94,7 @@ struct answer {
 
 /// Where a fatal signal struck, and what the child was about; the child writes it, the parent reads it.
 struct last_words {
-  int callers;  ///< that were calling at once; 0: it called by itself
+  int callers;  ///< that were calling again and again; 0: it called once
   void* address;
   bool wrote;
   bool constant;  ///< the address was that of the thread's constant (constant.hpp)
@@ -308,8 +308,8 @@ struct sandbox::state {
     if (child < 0) start();
     double const flop =
         2.0 * static_cast<double>(question.m) * static_cast<double>(question.n) * static_cast<double>(question.k);
-    // Callers at once stop after a while, each within one more call.
-    double const calls = question.callers > 1 ? 1 + 2 * question.callers : 1;
+    // Callers stop after a while, each within one more call.
+    double const calls = 1 + 2 * question.callers;
     double const limit = time_limit + calls * std::max(0.0, flop) / 2e7;
     call_outcome out;
     if (!send_all(socket, &question, sizeof question)) return died();
@@ -347,9 +347,10 @@ struct sandbox::state {
     return out;
   }
 
-  /// Of an end that came while several callers called.
+  /// Of an end that came while callers called.
   std::string while_called() const {
-    return words->callers > 0 ? fmt::format(", with {} callers at once", words->callers) : std::string();
+    if (words->callers == 1) return ", called again and again";
+    return words->callers > 1 ? fmt::format(", with {} callers at once", words->callers) : std::string();
   }
 
   /// Whether the child has ended, which can still be waited for.
@@ -435,7 +436,7 @@ struct sandbox::state {
         } else {
           map(r, mapped);
           run(r, a, reason, defects, damage);
-          if (r.callers > 1 && a.status == call_status::finished) run_at_once(r, a, reason, disturbed);
+          if (r.callers > 0 && a.status == call_status::finished) run_at_once(r, a, reason, disturbed);
         }
       } catch (std::exception const& e) {
         a.status = call_status::threw;

@@ -31,8 +31,8 @@ struct call_outcome {
   std::string reason = {};   ///< empty when finished
   std::string defects = {};  ///< what a watched kernel did that it must not (kernel_defect); it ran to its end
   std::string damage = {};   ///< to what only the child sees: the floating-point environment, device memory
-  /// What several callers at once did to each other, after the kernel was called alone; where its process ended or hung
-  /// then, the status says that and this stays empty.
+  /// What went wrong when callers called again and again, after the kernel was called once; where its process ended or
+  /// hung then, the status says that and this stays empty.
   std::string disturbed = {};
   int code = 0;         ///< what `run` returned
   bool exited = false;  ///< died of its own will, with an exit code

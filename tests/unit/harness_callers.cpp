@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "harness/callers.hpp"
@@ -120,7 +121,8 @@ TEST_CASE("a problem's line says how many callers there are") {
   CHECK(t.callers == 4);
   CHECK(to_string(t).ends_with(":threads=2:callers=4"));
   CHECK(to_string(parse_case(to_string(t))) == to_string(t));
-  CHECK_FALSE(has(to_string(parse_case("f32:nt:9x8x7:callers=1")), "callers"));
+  CHECK(to_string(parse_case("f32:nt:9x8x7:callers=1")).ends_with(":callers=1"));
+  CHECK_FALSE(has(to_string(parse_case("f32:nt:9x8x7")), "callers"));
   for (auto const* line : {"f32:nn:9x8x7:callers=0", "f32:nn:9x8x7:callers=65", "f32:nn:9x8x7:callers=2:beta=1",
                            "f32:nn:9x8x7:callers=2:fill=normal", "f32:nn:9x9x9:callers=2:b=a"})
     CHECK_THROWS_AS(parse_case(line), std::invalid_argument);
@@ -165,6 +167,23 @@ TEST_CASE("callers have data of their own, and are told when one gets another's 
   CHECK(has(call_at_once(throws, alone), "threw: no"));
 }
 
+TEST_CASE("a caller alone calls again and again, and says which call was wrong") {
+  std::vector<float> const a(6, 3), b(6, 1);
+  std::vector<float> c(4, 9);
+  gemm_call alone;
+  alone.test = parse_case("f32:nn:2x2x3:callers=1");
+  alone.a = a.data(), alone.b = b.data(), alone.c = c.data();
+  int calls = 0;
+  auto const fifth_is_wrong = planted<float>("fifth", [&calls](element_access<float> const& x) {
+    multiply_anything(x);
+    if (++calls == 5) x.c(1, 0) += 1;
+  });
+  CHECK(call_at_once(fifth_is_wrong, alone) == "call 5 in a row: C(1, 0) is 10, 9 belongs there");
+  calls = 5;
+  CHECK(call_at_once(fifth_is_wrong, alone) == "");
+  CHECK(calls >= 5 + 24);
+}
+
 TEST_CASE("half of the callers compute fewer rows now and then, unless the limits forbid it") {
   std::vector<float> const a(40, 3), b(20, 1);
   std::vector<float> c(32, 15);
@@ -200,6 +219,29 @@ TEST_CASE("a workspace that callers share is a fact, and a failure of a kernel t
   auto const guarded = climb_l8(guarded_workspace());
   CHECK(guarded.passed());
   CHECK_MESSAGE(has(said_of_callers(guarded), "each got its own"), said_of_callers(guarded));
+}
+
+TEST_CASE("a kernel that is wrong only when it is called again and again fails, whatever it promises") {
+  // As one is that goes another way once its threads are awake.
+  auto const hurried = planted<float>("hurried", [](element_access<float> const& x) {
+    static auto last = std::chrono::steady_clock::now();
+    static int in_a_row = 0;
+    multiply_anything(x);
+    auto const now = std::chrono::steady_clock::now();
+    in_a_row = now - std::exchange(last, now) < std::chrono::microseconds(500) ? in_a_row + 1 : 0;
+    if (in_a_row > 200) x.c(0, 0) += 1;
+  });
+  auto const j = climb_l8(hurried);
+  CHECK_FALSE(j.passed());
+  auto const r = report_of(j, rung::determinism);
+  REQUIRE(r.witness);
+  CHECK(r.witness->what == failure_class::disturbed);
+  CHECK(r.witness->test.callers == 1);
+  CHECK(has(fact_of(j, rung::determinism, "calls in a row"), " in a row: C(0, 0) is "));
+  judge_options options;
+  options.diagnose = false;
+  CHECK(replay(hurried, r.witness->test, options));
+  CHECK(fact_of(climb_l8(guarded_workspace()), rung::determinism, "calls in a row").ends_with("each call got its own"));
 }
 
 TEST_CASE("a crash and a hang of callers at once are told, and judged where the kernel promises to bear them") {

@@ -37,7 +37,7 @@ enum class failure_class {
   untouched,        ///< elements of C that were not written
   stale,            ///< C holds what an earlier call left, or beta's part is missing or stale
   swapped_index,    ///< the product of other elements than those wanted
-  disturbed,        ///< right alone, wrong while other threads call it
+  disturbed,        ///< right once, wrong while it is called again and again, or by several threads at once
   written_outside,  ///< gaps, canaries or inputs changed
   read_outside,     ///< a guard page was touched, or a gap's NaN came through
   crash,            ///< the process ended

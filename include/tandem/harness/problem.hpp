@@ -49,7 +49,8 @@ struct test_case {
   double alpha = 1, beta = 0;
   bool b_is_a = false;  ///< B is stored where A is, as in A A and A A^T; shares_storage(t) has to hold
   int threads = 0;      ///< that a threaded kernel is to use; 0: as many as it likes
-  int callers = 1;      ///< threads that then call the kernel at once, each with data of its own (harness/callers.hpp)
+  int callers = 0;      ///< threads, 1 or several at once, that then call the kernel again and again, each with data of
+                        ///< its own (harness/callers.hpp)
   harness::fill fill = harness::fill::integer;
   std::uint64_t seed = 0;   ///< of its data and of where its guards lie
   std::string source = {};  ///< where the problem comes from: a shape file's row, a tile edge, …
@@ -65,8 +66,8 @@ fill parse_fill(std::string_view word);
 std::string to_string(test_case const& t);
 
 /// The problem that such a line names. What follows the sizes may stand in any order or be left out: row-major, tight,
-/// offsets and beta 0, alpha 1, integers, seed 0. With b=a, ldb is lda unless it says otherwise; several callers have
-/// integers, beta = 0 and a B of their own. Throws std::invalid_argument with the part that cannot be read.
+/// offsets and beta 0, alpha 1, integers, seed 0. With b=a, ldb is lda unless it says otherwise; callers have integers,
+/// beta = 0 and a B that is not A. Throws std::invalid_argument with the part that cannot be read.
 test_case parse_case(std::string_view line);
 
 /// 2 m n k
