@@ -136,8 +136,8 @@ class team {
     bool const is_awake = now - last_run_ < watch_time;
     if (!is_awake && now - wanted_since_ < waking) return std::numeric_limits<double>::infinity();
     if (slowness_ <= 1) return 1;
-    if (now - last_try_ > until_next_try) last_try_ = now, begun_in_try_ = 0;
-    return now - last_try_ < until_awake && begun_in_try_ < enough ? 1 : slowness_;
+    if (now - last_try_ > until_next_try) last_try_ = now, runs_in_try_ = 0;
+    return now - last_try_ < until_awake && runs_in_try_ < enough ? 1 : slowness_;
   }
 
  private:
@@ -164,6 +164,7 @@ class team {
   bool have_begun(int helpers) {
     constexpr int most_looks = 64;
     auto const told = last_run_ = clock::now();
+    ++runs_in_try_;
     int begun = 0;
     for (int look = 0; look < most_looks; ++look) {
       int const before = begun;
@@ -172,6 +173,7 @@ class team {
       if (begun == helpers) return true;
       hwy::Pause();
     }
+    if (begun == 0) remember_that_none_began();
     return false;
   }
 
@@ -183,7 +185,14 @@ class team {
     double const travelling = has_large_l2(host_caches()) ? 500 : 100;
     double const slowness = (last.count() - looking) / travelling;
     slowness_ = std::min(slowness, slowness_ + of_last * (slowness - slowness_));
-    ++begun_in_try_;
+    missed_ = 0;
+  }
+
+  /// Workers that sleep miss some dozens of orders until they have their processors; more where they have none.
+  void remember_that_none_began() {
+    constexpr int while_waking = 64;
+    constexpr double without_processor = 10;
+    if (++missed_ > while_waking) slowness_ = without_processor;
   }
 
   /// Starts workers until there are `wanted`; returns how many of these there are.
@@ -221,7 +230,7 @@ class team {
   std::atomic<int> busy_ = 0;  // workers that have not finished
   clock::time_point last_run_ = {}, wanted_since_ = {}, last_wanted_ = {}, last_try_ = {};
   double slowness_ = 1;
-  int begun_in_try_ = 0;
+  int runs_in_try_ = 0, missed_ = 0;  // the latter: none of whose workers began soon, since one did
 };
 
 /// How many forks lie between this process and the one that first asked. (To ask the system for the process takes a

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 #include <omp.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -138,6 +139,24 @@ TEST_CASE("a team that is wanted again and again is worth waking") {
   }
   CHECK(std::isfinite(tandem::cpu::slowness_of_team()));
   CHECK(tandem::cpu::slowness_of_team() >= 1);
+}
+
+TEST_CASE("a team whose threads share one processor is found slow") {
+  bool is_slow = false;
+  std::thread([&is_slow] {  // with a team of its own, on its processor
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
+    if (sched_setaffinity(0, sizeof(one), &one) != 0) return;
+    auto const deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!is_slow && std::chrono::steady_clock::now() < deadline) {
+      tandem::cpu::run_team(2, [](int) {});
+      auto const slowness = tandem::cpu::slowness_of_team();
+      is_slow = std::isfinite(slowness) && slowness > 1;
+    }
+  })
+      .join();
+  CHECK(is_slow);
 }
 
 TEST_CASE("work gets one thread for each ten microseconds, or more that are awake, but none beyond those offered") {
