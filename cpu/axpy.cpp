@@ -5,6 +5,7 @@
 #include <cmath>
 #include <concepts>
 
+#include "cpu/caches.hpp"
 #include "cpu/kernels/microkernel.hpp"
 #include "cpu/threads.hpp"
 
@@ -40,9 +41,11 @@ void axpy(axpy_problem const& p, execution const& e) {
   T* const y = static_cast<T*>(p.y);
   constexpr std::int64_t size = sizeof(T), near = 64 << 10;  // bytes of y that one thread is done with at once
   if (p.n * size < near) return run(p.n, alpha, x, p.stride_x, y, p.stride_y);
+  // Threads share nothing here, and soon gain where one alone is slow: on Intel's of late.
   constexpr double a_microsecond = 2e4;  // bytes of y
-  double const microseconds = static_cast<double>(p.n * size) / a_microsecond;
-  int const threads = deserved_threads(microseconds, microseconds, offered_threads(e));
+  double const in_cache = has_large_l2(host_caches()) ? 6e3 : 1.3e4;
+  auto const bytes = static_cast<double>(p.n * size);
+  int const threads = deserved_threads(bytes / a_microsecond, bytes / in_cache, offered_threads(e));
   // Slices end on multiples of 16 elements, so threads share no cache line of an aligned y.
   constexpr std::int64_t block = 16;
   std::int64_t const pieces = p.n * size / bytes_of_piece / threads;

@@ -182,9 +182,10 @@ template <class T>
 template <class T>
 way or_cheaper(microkernel<T> const& kernel, way known, problem const& p, std::int64_t b_row, bool packs) {
   constexpr double of_one_tile = 35;  // which is there sooner than several
-  constexpr std::int64_t few_sums = 3, many_terms = 80;
+  constexpr std::int64_t few_lines = 8, many_terms = 125;
   std::int64_t const m = p.m, n = p.n, k = p.k;
-  bool const turns_b = known == way::packed_tiles || known == way::dots_near || (packs && known == way::dots);
+  bool const turns_b = known == way::packed_tiles || known == way::dots_near || (packs && known == way::dots) ||
+                       (packs && known == way::few_terms && kernel.half_costs_half && std::min(m, n) <= few_lines);
   bool const turns_c = known == way::narrow || known == way::tiles || known == way::one_tile;
   bool const a_along_k = has_rows_of_a(p.trans_a, m, p.lda);
   if (!turns_b && (a_along_k || !turns_c)) return known;
@@ -193,7 +194,7 @@ way or_cheaper(microkernel<T> const& kernel, way known, problem const& p, std::i
   if (known == way::one_tile) of_tiles -= of_one_tile;
   if (packs && k > most_packed_terms) of_tiles = std::numeric_limits<double>::infinity();
   if (a_along_k) return of_tiles < cost_of_dots(kernel, m, n, k, false) ? tiles : way::dots_near;
-  if (n <= few_sums && k >= many_terms) return known;  // whose sums would wait for themselves
+  if (k >= many_terms && kernel.deep_tile(n, m) != nullptr) return known;  // others' sums would wait for themselves
   double const of_turning = cost_of_turning(kernel, m, n, k);
   if (known == way::dots && cost_of_dots(kernel, m, n, k, true) <= std::min(of_tiles, of_turning)) return known;
   if (of_tiles < of_turning) return tiles;
