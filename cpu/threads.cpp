@@ -130,14 +130,14 @@ class team {
   double slowness() {
     constexpr std::chrono::microseconds waking(400);
     constexpr std::chrono::milliseconds until_awake(2), until_next_try(100);
-    constexpr int enough = 64;
+    constexpr int runs_of_a_try = 64;
     auto const now = clock::now();
     if (now - std::exchange(last_wanted_, now) >= watch_time) wanted_since_ = now;
     bool const is_awake = now - last_run_ < watch_time;
     if (!is_awake && now - wanted_since_ < waking) return std::numeric_limits<double>::infinity();
     if (slowness_ <= 1) return 1;
-    if (now - last_try_ > until_next_try) last_try_ = now, runs_in_try_ = 0;
-    return now - last_try_ < until_awake && runs_in_try_ < enough ? 1 : slowness_;
+    if (now - last_try_ > until_next_try) last_try_ = now, runs_left_ = runs_of_a_try;
+    return now - last_try_ < until_awake && runs_left_ > 0 ? 1 : slowness_;
   }
 
  private:
@@ -164,7 +164,7 @@ class team {
   bool have_begun(int helpers) {
     constexpr int most_looks = 64;
     auto const told = last_run_ = clock::now();
-    ++runs_in_try_;
+    if (runs_left_ > 0) --runs_left_;
     int begun = 0;
     for (int look = 0; look < most_looks; ++look) {
       int const before = begun;
@@ -192,7 +192,7 @@ class team {
   void remember_that_none_began() {
     constexpr int while_waking = 64;
     constexpr double without_processor = 10;
-    if (++missed_ > while_waking) slowness_ = without_processor;
+    if (++missed_ > while_waking) missed_ = 0, slowness_ = without_processor;
   }
 
   /// Starts workers until there are `wanted`; returns how many of these there are.
@@ -230,7 +230,8 @@ class team {
   std::atomic<int> busy_ = 0;  // workers that have not finished
   clock::time_point last_run_ = {}, wanted_since_ = {}, last_wanted_ = {}, last_try_ = {};
   double slowness_ = 1;
-  int runs_in_try_ = 0, missed_ = 0;  // the latter: none of whose workers began soon, since one did
+  int runs_left_ = 0;  // of the present try
+  int missed_ = 0;     // runs of which no worker began soon, since one did
 };
 
 /// How many forks lie between this process and the one that first asked. (To ask the system for the process takes a
