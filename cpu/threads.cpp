@@ -177,9 +177,8 @@ class team {
     return false;
   }
 
-  /// A worker takes some 100 ns to begin beside what lines travel, which is as long, or several times
-  /// that on Intel's of late. It
-  /// may have just looked away: the shortest of the last few times.
+  /// A worker takes some 100 ns to begin beside what lines travel, which is as long, or several times that on Intel's
+  /// of late. It may have just looked away: the shortest of the last few times.
   void remember_latency(std::chrono::duration<double, std::nano> last) {
     constexpr double of_last = 1.0 / 32, looking = 100;
     double const travelling = has_large_l2(host_caches()) ? 500 : 100;

@@ -37,8 +37,11 @@ instruction_set const& avx512() {
                                  .f64 = target::make_microkernel<double, 14, 16, 32>(),
                                  .axpy_f32 = target::axpy<float, 64>,
                                  .axpy_f64 = target::axpy<double, 64>};
-    if (computes_in_halves())
+    if (computes_in_halves()) {  // stores of 32 bytes cross lines half as often
+      of_avx512.f32.update_along[0] = target::update_along<float, 1, 32>;
+      of_avx512.f64.update_along[0] = target::update_along<double, 1, 32>;
       of_avx512.axpy_f32 = target::axpy<float, 32>, of_avx512.axpy_f64 = target::axpy<double, 32>;
+    }
     of_avx512.f32.half_costs_half = of_avx512.f64.half_costs_half = computes_in_halves();
     // Measured: on Zen 4, on Intel's.
     if (computes_in_halves()) of_avx512.f32.enough_sums = of_avx512.f64.enough_sums = 16;

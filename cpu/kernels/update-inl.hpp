@@ -175,10 +175,47 @@ HWY_INLINE void update_groups(tile_work<T> const& w, T const* a, T* c, std::int6
     if (rows > 0) update_groups<T, R == 8 ? 4 : R - 1, P, E, asks>(w, a, c, rows);
 }
 
+// Rows of C of one term that begin anywhere and are not read, each by itself, in vectors on lines: a store across lines
+// takes as long as two. The first vector of a row and the last overlap their neighbours.
+template <class T, class D, ending E>
+HWY_INLINE void write_rows_on_lines(tile_work<T> const& w, std::int64_t rows) {
+  D const d;
+  constexpr std::int64_t N = hn::MaxLanes(D());
+  std::int64_t const n = w.cols, a_row = w.a_row, ldc = w.ldc;
+  T const* HWY_RESTRICT const b = w.b;
+  T const* HWY_RESTRICT a = w.a;
+  T* HWY_RESTRICT c = w.c;
+  auto const alpha = hn::Set(d, w.alpha), none = hn::Zero(d);
+  for (; rows > 0; --rows, a += a_row, c += ldc) {
+    auto const of_a = hn::Set(d, *a);
+    auto const product = [&](std::int64_t j)
+                             HWY_ATTR { return finished<D, E>(hn::Mul(of_a, hn::LoadU(d, b + j)), alpha, none, none); };
+    hn::StoreU(product(0), d, c);
+    std::int64_t j = N - static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(c) / sizeof(T) % N);
+    for (; j + N <= n; j += N) hn::Store(product(j), d, c + j);
+    if (j < n) hn::StoreU(product(n - N), d, c + n - N);
+  }
+}
+
+// Whether there are enough of them, and each is long enough. Of rows that are whole halves of lines every second one
+// lies well.
+template <class T>
+HWY_INLINE bool are_better_on_lines(tile_work<T> const& w, std::int64_t rows) {
+  constexpr std::int64_t size = sizeof(T), half_a_line = 32, many_rows = 20, long_row = 384;  // bytes
+  return rows >= many_rows && w.cols * size >= long_row && w.ldc * size % half_a_line != 0;
+}
+
 // As many rows at a time as have their elements of A in registers. Where nothing is read of C, a stretch of each is
-// written, and few rows keep their stores together.
-template <class T, int P, bool asks>
+// written, and few rows keep their stores together; of one term, on lines, by vectors of `bytes`.
+template <class T, int P, int bytes, bool asks>
 HWY_INLINE void update_all(tile_work<T> const& w, std::int64_t rows) {
+  if constexpr (P == 1 && !asks)
+    if (are_better_on_lines(w, rows)) {
+      using D = hn::CappedTag<T, bytes / sizeof(T)>;
+      auto const how = ending_of(w);
+      if (how == ending::plain) return write_rows_on_lines<T, D, ending::plain>(w, rows);
+      if (how == ending::scaled) return write_rows_on_lines<T, D, ending::scaled>(w, rows);
+    }
   constexpr bool many_registers = has_mask_registers;  // 32
   constexpr int R = P <= 2 ? 8 : P <= 4 ? 4 : !many_registers ? 2 : P <= 6 ? 4 : 3;
   constexpr int written = !many_registers || P > 2 ? R : P == 1 ? 2 : 4;
@@ -189,10 +226,10 @@ HWY_INLINE void update_all(tile_work<T> const& w, std::int64_t rows) {
   update_groups<T, R, P, ending::added, asks>(w, w.a, w.c, rows);
 }
 
-template <class T, int P>
+template <class T, int P, int bytes = lanes<T> * sizeof(T)>
 HWY_NOINLINE void update_along(tile_work<T> const& w, std::int64_t rows, bool asks) {
-  if (asks) return update_all<T, P, true>(w, rows);
-  update_all<T, P, false>(w, rows);
+  if (asks) return update_all<T, P, bytes, true>(w, rows);
+  update_all<T, P, bytes, false>(w, rows);
 }
 
 // Of P terms, the vectors of a row of C beside which B's have room in registers.

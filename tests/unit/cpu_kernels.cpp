@@ -242,6 +242,27 @@ TEST_CASE("a few terms, along C's rows and down them, with B as it lies and turn
   });
 }
 
+TEST_CASE("rows of one term that begin anywhere in a line, as long as some vectors and longer") {
+  for_each_gemm([](tandem::kernel const& row) {
+    auto const check = [&]<class T>(T) {
+      for (std::int64_t const m : {19, 20, 45})
+        for (std::int64_t const n : {47, 48, 49, 95, 96, 97, 98, 103, 104, 105, 130, 161})
+          for (std::int64_t const gap : {0, 1, 3})
+            for (double const alpha : {1.0, -2.0})
+              for (double const beta : {0.0, 1.0})
+                for (bool const at_end : {false, true}) {
+                  INFO(row.name, " ", m, "x", n, " gap ", gap, " alpha ", alpha, " beta ", beta, " ", at_end);
+                  variant const v{.alpha = alpha, .beta = beta, .gap = gap, .at_end = at_end};
+                  CHECK(errors<T>(row, {m, n, 1}, v, 1) == 0);
+                }
+    };
+    if (row.dtype == dtype::f32)
+      check(float());
+    else
+      check(double());
+  });
+}
+
 TEST_CASE("one or two columns behind the last whole vector, which are dot products along A") {
   for_each_gemm([](tandem::kernel const& row) {
     for (std::int64_t n : {9, 18, 33, 66, 257})
