@@ -104,16 +104,20 @@ void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threa
   auto r = cast(o);
   auto const stretch = dots_stretch(host_caches(), kernel, o);
   auto const ahead = dots_ahead(host_caches(), kernel, o);
-  auto parts = static_cast<int>(std::min<std::int64_t>(choose_threads(o, r, threads), r.rows));
-  // No two of many threads write a line of C.
-  std::int64_t const unit = r.c_row == 1 && parts >= many_threads ? 64 / sizeof(T) : 1, units = ceil_div(r.rows, unit);
-  parts = static_cast<int>(std::min<std::int64_t>(parts, units));
+  auto const parts = static_cast<int>(std::min<std::int64_t>(choose_threads(o, r, threads), r.rows));
+  // Many threads with many rows each have whole lines of C.
+  constexpr std::int64_t line = 64 / sizeof(T), many_lines = 4;
+  bool const by_lines = r.c_row == 1 && parts >= many_threads && r.rows >= many_lines * line * parts;
+  std::int64_t const unit = by_lines ? line : 1, units = ceil_div(r.rows, unit);
   bool const is_few = few_dots(kernel, r.rows, r.few) != nullptr;
   std::int64_t const bytes = r.rows * o.k * static_cast<std::int64_t>(sizeof(T));
   std::int64_t const pieces = std::min(bytes / bytes_of_piece, r.rows / (rows_of_tiles * kernel.dot_rows)) / parts;
-  // Threads that have a piece each also have a copy each: one that another wrote comes later than it is made.
-  bool const turns = r.small_term != 1, turn_apart = turns && (parts < many_threads || pieces <= 1);
+  // Threads that have a piece each also have a copy each, unless it is large: one that another wrote comes later than
+  // it is made.
   std::int64_t const apart = ceil_div(o.k, kernel.lanes) * kernel.lanes, copied = r.few * apart;
+  bool const is_alone = parts < many_threads || pieces <= 1;
+  bool const turns = r.small_term != 1;
+  bool const turn_apart = turns && is_alone && copied * static_cast<std::int64_t>(sizeof(T)) <= small_bytes;
   T* copy = nullptr;
   if (turns) {
     auto const elements = static_cast<std::size_t>(turn_apart ? parts * copied : copied);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -153,7 +154,9 @@ void multiply_in_tiles(microkernel<T> const& kernel, path way, operands<T> const
   auto const t = tiling_of(kernel, way, o);
   if (t.all_rows && t.cols == o.n && o.k <= t.kc)
     return multiply_panels<T>(kernel, o, t, {0, o.m}, {0, o.n}, {0, o.k}, nullptr, nullptr);
-  double const slowness = threads > 1 ? slowness_of_team() : 1;
+  // Where the order of terms follows the grid, it does not also follow what the team is at.
+  bool const may_follow = threads > 1 && e.reproducible;
+  double const slowness = may_follow ? slowness_of_team() : std::numeric_limits<double>::infinity();
   auto const g = choose_grid(host_caches(), kernel, o, t, threads, e.reproducible, slowness);
   product<T>(kernel, o, is_open ? tiling_of_parts(host_caches(), kernel, o, t, g) : t, g, e.reproducible)();
 }

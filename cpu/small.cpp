@@ -1,5 +1,5 @@
-// Products whose operands stay near and which are over soon: a few tiles on the operands where they lie, or another way
-// of one thread. Which way is asked of several estimates, which would take as long as the product: for calls that come
+// Products whose operands stay near and which are over soon: a few tiles on the operands where they lie, or another
+// way. Which way is asked of several estimates, which would take as long as the product: for calls that come
 // again it is prepared.
 #include "cpu/small.hpp"
 

@@ -11,8 +11,8 @@ constexpr std::int64_t most_turned_bytes = 16 << 10;  // of C's transpose, there
 /// tile of so few columns and terms that a transposed B is turned in registers; beside a transposed A, and B's columns
 /// or its rows, tiles that are turned in registers, or sums of few terms that are turned; a few terms beside a B that
 /// stays in L1 as it lies; a column of dot products, or dot products of operands along k; a few rows of long sums; a
-/// few whole rows in registers, or parts of them. On a problem, by several threads if it is worth them: passes over C,
-/// dot products, C's transpose, and tiles beside columns that are left over.
+/// few whole rows in registers, or parts of them. On a problem: passes over C, dot products, C's transpose, and tiles
+/// beside columns that are left over. These, and those of several tiles, by several threads if it is worth them.
 enum class way {
   open,
   one_tile,
@@ -151,26 +151,26 @@ problem part_of(problem const& p, span_of rows, span_of cols) {
   return q;
 }
 
-/// `work(part)` for parts of a product by several threads, each with some rows, or some columns of few rows: an
-/// element's terms are added in one order, whatever tile has it.
+/// `work(part)` for parts of a product by several threads, each with some rows, `together` of which stay so, or some
+/// columns of few rows: an element's terms are added in one order, whatever tile has it.
 template <class T, class F>
-void share_product(microkernel<T> const& kernel, problem const& p, int threads, F&& work) {
+void share_product(microkernel<T> const& kernel, problem const& p, std::int64_t together, int threads, F&& work) {
   constexpr std::int64_t few_rows = 8, vectors = 2;  // of a part
   bool const by_columns = p.m < few_rows * threads && p.n >= vectors * kernel.lanes * threads;
-  std::int64_t const together = p.trans_a ? kernel.lanes : 1;  // rows that a vector may lie along
-  auto const parts = static_cast<int>(std::min<std::int64_t>(threads, by_columns ? p.n : p.m));
+  auto const parts = by_columns ? threads : static_cast<int>(std::min<std::int64_t>(threads, ceil_div(p.m, together)));
   run_team(parts, [&](int part) {
     auto const rows = by_columns ? span_of{0, p.m} : share(p.m, part, parts, together);
     auto const cols = by_columns ? share(p.n, part, parts, kernel.lanes) : span_of{0, p.n};
-    if (rows.size() > 0 && cols.size() > 0) work(part_of<T>(p, rows, cols));
+    work(part_of<T>(p, rows, cols));
   });
 }
 
-/// The same by several threads.
+/// The tiles, and columns left over, by several threads.
 template <class T>
 [[gnu::noinline]] void multiply_tiles_in_parts(microkernel<T> const& kernel, problem const& p, int threads) {
   auto const left = columns_left(kernel, p);
-  if (left == 0) return share_product<T>(kernel, p, threads, [&](problem const& q) { multiply_tiles(kernel, q, 0); });
+  if (left == 0)
+    return share_product<T>(kernel, p, 1, threads, [&](problem const& q) { multiply_tiles(kernel, q, 0); });
   // How the sums of the columns left are made depends on the size of A, not of a share of it.
   bool const turns = p.trans_a;
   auto const parts = static_cast<int>(std::min<std::int64_t>(threads, p.m));
@@ -306,7 +306,8 @@ constexpr bool is_of_parts(way known) {
 /// By several threads. `packs`: B is transposed, and its rows do not lie together.
 template <class T>
 void multiply_in_parts(microkernel<T> const& kernel, way known, problem const& p, bool packs, int threads) {
-  share_product<T>(kernel, p, threads, [&](problem const& q) {
+  bool const turns = known == way::turning_tiles_of_columns || known == way::turning_tiles_of_rows;
+  share_product<T>(kernel, p, turns ? kernel.lanes : 1, threads, [&](problem const& q) {
     auto w = tile_in_place<T>(q);
     if (packs) w.b_row = q.ldb;
     multiply_at_once(kernel, known, w, q.m, q.n);

@@ -9,6 +9,7 @@
 #include <xmmintrin.h>
 #endif
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -113,7 +114,10 @@ class team {
     busy_.store(helpers, std::memory_order_relaxed);
     for (int i = 0; i < helpers; ++i) workers_[static_cast<std::size_t>(i)]->tell(order::work);
     // A worker that was woken on this processor leaves it as soon as it gets it.
-    if (helpers > 0 && !have_begun(helpers)) std::this_thread::yield();
+    if (helpers == 0)
+      remember_that_none_began();
+    else if (!have_begun(helpers))
+      std::this_thread::yield();
     work(context, 0);
     // The parts of threads that the system refused, and of those that have not got a processor yet.
     for (int part = helpers + 1; part < parts; ++part) work(context, part);
@@ -123,6 +127,7 @@ class team {
         busy_.fetch_sub(1, std::memory_order_relaxed);
       }
     for (int left; (left = busy_.load(std::memory_order_acquire)) != 0;) wait_while(busy_, left);
+    if (helpers > 0) last_run_ = clock::now();
   }
 
   // Waking it takes so long that it has to be wanted for as long first. Where it was slow, smaller work does without it
@@ -163,7 +168,7 @@ class team {
   /// Whether that many workers have taken their order, which takes those that are awake a fraction of a microsecond.
   bool have_begun(int helpers) {
     constexpr int most_looks = 64;
-    auto const told = last_run_ = clock::now();
+    auto const told = clock::now();
     if (runs_left_ > 0) --runs_left_;
     int begun = 0;
     for (int look = 0; look < most_looks; ++look) {
@@ -196,13 +201,14 @@ class team {
 
   /// Starts workers until there are `wanted`; returns how many of these there are.
   int grow(int wanted) {
-    while (static_cast<int>(workers_.size()) < wanted) {
+    constexpr std::chrono::milliseconds until_next_try(100);
+    while (static_cast<int>(workers_.size()) < wanted && clock::now() - last_refusal_ > until_next_try) {
       auto fresh = std::make_unique<worker>();
       workers_.reserve(workers_.size() + 1);
       try {
         fresh->thread = std::thread(&team::serve, this, fresh.get(), static_cast<int>(workers_.size()) + 1);
       } catch (std::system_error const&) {
-        break;
+        last_refusal_ = clock::now();
       }
       workers_.push_back(std::move(fresh));
     }
@@ -227,7 +233,7 @@ class team {
   int processor_ = -1;  // the caller's
   decltype(arithmetic_mode()) mode_ = {};
   std::atomic<int> busy_ = 0;  // workers that have not finished
-  clock::time_point last_run_ = {}, wanted_since_ = {}, last_wanted_ = {}, last_try_ = {};
+  clock::time_point last_refusal_ = {}, last_run_ = {}, wanted_since_ = {}, last_wanted_ = {}, last_try_ = {};
   double slowness_ = 1;
   int runs_left_ = 0;  // of the present try
   int missed_ = 0;     // runs of which no worker began soon, since one did
@@ -248,7 +254,10 @@ class team_of_process {
   team_of_process() = default;
   team_of_process(team_of_process const&) = delete;
   team_of_process& operator=(team_of_process const&) = delete;
-  ~team_of_process() { leave_forked(); }
+  // A process may have come about without the count of forks noticing.
+  ~team_of_process() {
+    if (process_ != getpid()) static_cast<void>(current_.release());
+  }
 
   team& get() {
     if (leave_forked() || current_ == nullptr) current_ = std::make_unique<team>();
@@ -259,12 +268,13 @@ class team_of_process {
   bool leave_forked() {
     if (owner_ == forks_so_far()) return false;
     static_cast<void>(current_.release());
-    owner_ = forks_so_far();
+    owner_ = forks_so_far(), process_ = getpid();
     return true;
   }
 
   std::unique_ptr<team> current_ = std::make_unique<team>();
   int owner_ = forks_so_far();
+  pid_t process_ = getpid();
 };
 
 /// nullptr once the calling thread's objects are destroyed.

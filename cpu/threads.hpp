@@ -21,7 +21,7 @@ int offered_threads(execution const& e);
 
 /// How many times as long it lately took this thread's team to begin as one whose processors are near each other: on a
 /// Zen 4 about four times where the system has moved two threads to processors that share no cache. No less than 1;
-/// infinity if this thread asked this so long ago, or so few times, that the team may be asleep.
+/// infinity if this thread has not had work for it, nor asked this for some time, so that the team may be asleep.
 double slowness_of_team();
 
 /// Threads for work that takes one `microseconds`, or `in_cache` of them where its operands are near, of those offered:

@@ -2,7 +2,10 @@
 #include <tandem/axpy.hpp>
 
 #include <cstdint>
+#include <new>
 
+#include <fmt/format.h>
+#include <tandem/error.hpp>
 #include <tandem/kernel.hpp>
 
 #include "dispatch/check.hpp"
@@ -41,8 +44,21 @@ axpy_problem checked(double alpha, vector_view<T const> x, vector_view<T> y) {
           .stride_y = y.stride()};
 }
 
+// Where there is no memory for what an error says either, it says nothing.
+[[noreturn]] void throw_no_memory(kernel const& row, axpy_problem const& p) {
+  try {
+    throw error(errc::out_of_memory, fmt::format("{}: no memory for threads, of {} elements", row.name, p.n));
+  } catch (std::bad_alloc const&) {
+    throw error(errc::out_of_memory, "");
+  }
+}
+
 void run(kernel const& row, axpy_problem const& p, execution const& how) {
-  if (p.n != 0 && p.alpha != 0) row.run_axpy(p, how);
+  try {
+    if (p.n != 0 && p.alpha != 0) row.run_axpy(p, how);
+  } catch (std::bad_alloc const&) {
+    throw_no_memory(row, p);
+  }
 }
 
 template <class T>

@@ -11,8 +11,10 @@ HWY_INLINE void axpy_one_by_one(std::int64_t n, T alpha, T const* x, std::int64_
                                 std::int64_t stride_y) {
   hn::CappedTag<T, 1> const one;
   auto const va = hn::Set(one, alpha);
-  for (; n > 0; --n, x += stride_x, y += stride_y)
-    hn::StoreU(hn::MulAdd(va, hn::LoadU(one, x), hn::LoadU(one, y)), one, y);
+  for (std::int64_t i = 0; i < n; ++i) {
+    T* const at = y + i * stride_y;
+    hn::StoreU(hn::MulAdd(va, hn::LoadU(one, x + i * stride_x), hn::LoadU(one, at)), one, at);
+  }
 }
 
 /// Of fewer elements than a vector has.

@@ -71,7 +71,9 @@ class callers_of {
     if (!went_wrong_.empty())
       x_.add_fact(fact, went_wrong_ + (is_promised ? "" : "; nothing else is promised"));
     else
-      x_.add_fact(fact, products_ > 0 ? right : "no product within the kernel's limits and budget");
+      x_.add_fact(fact, products_ > 0 ? right
+                        : x_.enough() ? "not tried: it has failed enough"
+                                      : "no product within the kernel's limits and budget");
   }
 
   void look_at(tried const& each, int form, int callers, int threads) {

@@ -909,6 +909,20 @@ TEST_CASE("scale multiplies C and keeps its gaps; beta = 0 does not read it") {
   check(double());
 }
 
+TEST_CASE("axpy of one element goes nowhere else, whatever its strides") {
+  auto const check = []<class T>(T) {
+    T const x = 3;
+    for (std::int64_t const stride : {std::int64_t{1} << 62, -(std::int64_t{1} << 62), std::int64_t{-1}}) {
+      T y = 5;
+      tandem::axpy(2, tandem::vector_view<T const>(&x, 1, stride), tandem::vector_view<T>(&y, 1, stride),
+                   {.backend = tandem::backend::cpu});
+      CHECK(y == 11);
+    }
+  };
+  check(float());
+  check(double());
+}
+
 TEST_CASE("axpy is one fused multiply-add an element, for any stride, size and number of threads") {
   auto const check = []<class T>(T) {
     auto const& rows = tandem::cpu::descriptor().kernels;
