@@ -651,7 +651,8 @@ TEST_CASE("the signs of zeros do not depend on the number of threads") {
 // Threads take part in a small product only where they are awake. By rows and by columns, with and without columns that
 // are left over, tiles, turned tiles, dot products, turned sums and a few terms.
 TEST_CASE("small products have the same bits on any number of threads that are awake") {
-  for_each_gemm([](tandem::kernel const& row) {
+  tandem::tests::awake_times awake;
+  for_each_gemm([&awake](tandem::kernel const& row) {
     auto const same = [&]<class T>(T) {
       for (shape const& s : {shape{64, 65, 67},
                              {20, 105, 120},
@@ -676,7 +677,7 @@ TEST_CASE("small products have the same bits on any number of threads that are a
             if (one.empty()) continue;  // refused
             for (int const threads : {2, 3, 8}) {
               CAPTURE(threads);
-              errors<T>(row, s, v, threads, &many, false, nullptr, [&] { REQUIRE(tandem::tests::is_awake(threads)); });
+              errors<T>(row, s, v, threads, &many, false, nullptr, [&] { awake.wait(threads); });
               CHECK(std::memcmp(one.data(), many.data(), one.size() * sizeof(T)) == 0);
             }
           }
@@ -686,6 +687,7 @@ TEST_CASE("small products have the same bits on any number of threads that are a
     else
       same(double());
   });
+  CHECK(awake.count() > 0);
 }
 
 TEST_CASE("what is prepared for a small product gives the same bits, and there is nothing for others") {
@@ -738,6 +740,7 @@ TEST_CASE("what is prepared for a small product gives the same bits by threads t
   int const offered = omp_get_max_threads();
   omp_set_num_threads(threads);
   int taken = 0;
+  tandem::tests::awake_times awake;
   for_each_gemm([&](tandem::kernel const& row) {
     if (!row.prepare) return;
     auto const same = [&]<class T>(T) {
@@ -749,8 +752,7 @@ TEST_CASE("what is prepared for a small product gives the same bits by threads t
           std::vector<T> one, many;
           bool is_prepared = false;
           errors<T>(row, s, v, 1, &one, false);
-          CHECK(errors<T>(row, s, v, 0, &many, true, &is_prepared, [] { REQUIRE(tandem::tests::is_awake(threads)); }) ==
-                0);
+          CHECK(errors<T>(row, s, v, 0, &many, true, &is_prepared, [&] { awake.wait(threads); }) == 0);
           if (!is_prepared) continue;
           ++taken;
           CHECK(std::memcmp(one.data(), many.data(), one.size() * sizeof(T)) == 0);
@@ -763,6 +765,7 @@ TEST_CASE("what is prepared for a small product gives the same bits by threads t
   });
   omp_set_num_threads(offered);
   CHECK(taken > 10);
+  CHECK(awake.count() > 0);
 }
 
 TEST_CASE("threads that may sum in an order of their own are as accurate, and do") {
