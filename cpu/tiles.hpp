@@ -25,12 +25,12 @@ bool is_one_row_of_tiles(microkernel<T> const& kernel, std::int64_t m, int width
   return m <= kernel.rows[static_cast<std::size_t>(width)] && (m * width <= sums || b_row % line != 0);
 }
 
-/// Whether rows of A for more steps than a line has are so near to a multiple of a page apart that their lines meet in
-/// one set of L1.
+/// Whether rows of A for more than a few steps are so near to a multiple of a page apart that their lines meet in one
+/// set of L1.
 template <class T>
 bool do_rows_meet(std::int64_t a_row, std::int64_t k) {
-  constexpr std::int64_t size = sizeof(T), line = 64, page = 4096, shift = 8;
-  return k * size > line && (a_row * size + shift) % page <= 2 * shift;
+  constexpr std::int64_t size = sizeof(T), page = 4096, shift = 8, few = 2;
+  return k > few && (a_row * size + shift) % page <= 2 * shift;
 }
 
 /// The rows of a tile of which a set of L1 still has all lines for the next step, and B's.

@@ -126,6 +126,13 @@ HWY_INLINE void store_lanes(D, hn::Vec<D> v, T* HWY_RESTRICT to, std::size_t cou
   first_lanes<D>(count).store(v, to);
 }
 
+// Whether C and a sum, or its negative, are added up, without a multiplication, for which sums wait on processors that
+// add beside it. The bits are those of fma(alpha, sum, beta old).
+template <class T>
+HWY_INLINE bool is_added(T alpha, T beta) {
+  return beta == 1 && (alpha == 1 || alpha == -1);
+}
+
 // alpha sum + beta old, where old is not read if beta = 0.
 template <class D, class T>
 HWY_INLINE hn::Vec<D> combined(D d, hn::Vec<D> sum, T alpha, T beta, T const* HWY_RESTRICT old,

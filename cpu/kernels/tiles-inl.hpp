@@ -100,14 +100,23 @@ HWY_INLINE void settle(tile_work<T> const& w, hn::Vec<D> (&acc)[R][V], first_lan
     return;
   }
   T const* HWY_RESTRICT const c = w.c;
+  auto const old = [&](int r, int v) HWY_ATTR {
+    T const* const at = c + r * w.ldc + v * N;
+    return v < V - 1 || last.count == N ? hn::LoadU(d, at) : last.load(at);
+  };
+  if (is_added(w.alpha, w.beta)) {
+    auto const sign = hn::And(alpha, hn::SignBit(d));
+    HWY_UNROLL(16)
+    for (int r = 0; r < R; ++r) {
+      HWY_UNROLL(24)
+      for (int v = 0; v < V; ++v) acc[r][v] = hn::Add(old(r, v), hn::Xor(acc[r][v], sign));
+    }
+    return;
+  }
   HWY_UNROLL(16)
   for (int r = 0; r < R; ++r) {
     HWY_UNROLL(24)
-    for (int v = 0; v < V; ++v) {
-      T const* const at = c + r * w.ldc + v * N;
-      auto const old = v < V - 1 || last.count == N ? hn::LoadU(d, at) : last.load(at);
-      acc[r][v] = hn::MulAdd(alpha, acc[r][v], hn::Mul(beta, old));
-    }
+    for (int v = 0; v < V; ++v) acc[r][v] = hn::MulAdd(alpha, acc[r][v], hn::Mul(beta, old(r, v)));
   }
 }
 

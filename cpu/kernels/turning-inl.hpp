@@ -23,13 +23,17 @@ HWY_INLINE void write_square(std::int64_t rows, Lanes const& there, T alpha, hn:
   if (rows < E) return write_rows<D, E>(rows, there, alpha, v, beta, c, ldc);
   D const d;
   auto const va = hn::Set(d, alpha), vb = hn::Set(d, beta);
-  if (beta == 0) {
+  auto const store = [&](auto const& value) HWY_ATTR {
     HWY_UNROLL(8)
-    for (int e = 0; e < E; ++e) there.store(hn::Mul(va, v[e]), c + e * ldc);
-  } else {
-    HWY_UNROLL(8)
-    for (int e = 0; e < E; ++e) there.store(hn::MulAdd(va, v[e], hn::Mul(vb, there.load(c + e * ldc))), c + e * ldc);
-  }
+    for (int e = 0; e < E; ++e) there.store(value(v[e], c + e * ldc), c + e * ldc);
+  };
+  if (beta == 0)
+    store([&](hn::Vec<D> sum, T const*) HWY_ATTR { return hn::Mul(va, sum); });
+  else if (is_added(alpha, beta))
+    store([&](hn::Vec<D> sum, T const* old)
+              HWY_ATTR { return hn::Add(there.load(old), hn::Xor(sum, hn::And(va, hn::SignBit(d)))); });
+  else
+    store([&](hn::Vec<D> sum, T const* old) HWY_ATTR { return hn::MulAdd(va, sum, hn::Mul(vb, there.load(old))); });
 }
 
 // Sums of R columns of C, as many of whose rows as w.cols, become elements of C, square by square.

@@ -6,19 +6,30 @@ HWY_BEFORE_NAMESPACE();
 namespace tandem::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// What becomes of a sum: C itself, a multiple of it, that and a multiple of C, or a multiple that is stored past the
-// caches.
-enum class ending { plain, scaled, added, streamed };
+// What becomes of a sum: C itself, a multiple of it, C and it or its negative, multiples of both, or a multiple that is
+// stored past the caches.
+enum class ending { plain, scaled, added, combined, streamed };
 
 template <class T>
 HWY_INLINE ending ending_of(tile_work<T> const& w) {
-  return w.streaming ? ending::streamed : w.beta != 0 ? ending::added : w.alpha != 1 ? ending::scaled : ending::plain;
+  if (w.streaming) return ending::streamed;
+  if (w.beta == 0) return w.alpha == 1 ? ending::plain : ending::scaled;
+  return is_added(w.alpha, w.beta) ? ending::added : ending::combined;
+}
+
+constexpr bool reads_c(ending e) { return e == ending::added || e == ending::combined; }
+
+// An operand's element, with the sign that an added sum has: beside few terms a multiplication would be felt.
+template <class D, ending E, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> signed_element(T alpha, T element) {
+  return hn::Set(D(), E == ending::added ? alpha * element : element);
 }
 
 // A vector of C from its sum.
 template <class D, ending E>
 HWY_INLINE hn::Vec<D> finished(hn::Vec<D> sum, hn::Vec<D> alpha, hn::Vec<D> beta, hn::Vec<D> old) {
-  if constexpr (E == ending::added) return hn::MulAdd(alpha, sum, hn::Mul(beta, old));
+  if constexpr (E == ending::added) return hn::Add(old, sum);
+  if constexpr (E == ending::combined) return hn::MulAdd(alpha, sum, hn::Mul(beta, old));
   if constexpr (E == ending::scaled || E == ending::streamed) return hn::Mul(alpha, sum);
   return sum;
 }
@@ -66,6 +77,29 @@ HWY_INLINE void sum_vectors(hn::Vec<D> const (&of_a)[P], LoadB const& load_b, hn
   }
 }
 
+// V vectors of R rows of C are read, added to and written, all of them read before the first is written.
+template <class D, ending E, int R, int P, int V, class LoadB, class T = hn::TFromD<D>>
+HWY_INLINE void add_to_rows(hn::Vec<D> const (&of_a)[R][P], LoadB const& load_b, hn::Vec<D> alpha, hn::Vec<D> beta,
+                            T* HWY_RESTRICT c, std::int64_t ldc) {
+  constexpr int N = static_cast<int>(hn::MaxLanes(D()));
+  D const d;
+  hn::Vec<D> olds[R][V], sums[V][R];
+  HWY_UNROLL(8)
+  for (int r = 0; r < R; ++r) {
+    HWY_UNROLL(4)
+    for (int v = 0; v < V; ++v) olds[r][v] = in_register(hn::LoadU(d, c + r * ldc + v * N));
+  }
+  HWY_UNROLL(4)
+  for (int v = 0; v < V; ++v)
+    sum_rows<D, R, P>(
+        of_a, [&](int p) HWY_ATTR { return load_b(p, v); }, sums[v]);
+  HWY_UNROLL(8)
+  for (int r = 0; r < R; ++r) {
+    HWY_UNROLL(4)
+    for (int v = 0; v < V; ++v) hn::StoreU(finished<D, E>(sums[v][r], alpha, beta, olds[r][v]), d, c + r * ldc + v * N);
+  }
+}
+
 // Whether C begins so few elements behind B, modulo a page, that from there on loads would wait for the stores before
 // them, to addresses that differ by a multiple of 4096 bytes.
 template <class T>
@@ -75,9 +109,19 @@ HWY_INLINE bool is_just_behind(T const* c, T const* b, int elements) {
   return behind > 0 && behind < static_cast<std::uintptr_t>(elements) * sizeof(T);
 }
 
+// Rows of a C that is read, and vectors of each, that go together beside P terms of A in registers.
+template <int P>
+constexpr int rows_beside = has_mask_registers ? (P <= 2 ? 4 : 3)
+                            : P == 1           ? 4
+                            : P == 2           ? 3
+                                               : 2;
+template <int P>
+constexpr int vectors_beside = has_mask_registers&& P <= 6 ? 2 : 1;
+
 // R rows of C, from end to end, beside those of A from a on. `asks`: for what far_tile_work says, the next rows of C or
-// those of B that are b_ahead, or both.
-template <class T, int R, int P, ending E, bool asks>
+// those of B that are b_ahead, or both. `at_once`: of a C that is read some vectors of all rows are, before the first
+// is written.
+template <class T, int R, int P, ending E, bool asks, bool at_once>
 HWY_INLINE void update_rows(tile_work<T> const& w, T const* HWY_RESTRICT a, T* HWY_RESTRICT const c) {
   using D = hn::ScalableTag<T>;
   D const d;
@@ -95,12 +139,12 @@ HWY_INLINE void update_rows(tile_work<T> const& w, T const* HWY_RESTRICT a, T* H
   HWY_UNROLL(8)
   for (int r = 0; r < R; ++r) {
     HWY_UNROLL(8)
-    for (int p = 0; p < P; ++p) of_a[r][p] = hn::Set(d, a[r * w.a_row + p * w.a_col]);
+    for (int p = 0; p < P; ++p) of_a[r][p] = signed_element<D, E>(w.alpha, a[r * w.a_row + p * w.a_col]);
   }
   std::int64_t j = 0;
   // Some vectors of a row go together, as the registers allow: their stores share lines, and of one row all are read
   // before the first is written, and those of a C just behind B backwards.
-  constexpr bool writes_stretches = has_mask_registers && P <= 2 && E != ending::added;
+  constexpr bool writes_stretches = has_mask_registers && P <= 2 && !reads_c(E);
   constexpr int V = R == 1 || writes_stretches ? 4 : 1;
   if constexpr (V > 1 && !asks) {
     bool const backwards = R == 1 && n >= V * N && is_just_behind(c, b, V * N);
@@ -128,12 +172,31 @@ HWY_INLINE void update_rows(tile_work<T> const& w, T const* HWY_RESTRICT a, T* H
           sum_vectors<D, P, V>(of_a[r], load_b, results);
         HWY_UNROLL(4)
         for (int v = 0; v < V; ++v) {
-          auto const old = E == ending::added ? hn::LoadU(d, to + v * N) : hn::Zero(d);
+          auto const old = reads_c(E) ? hn::LoadU(d, to + v * N) : hn::Zero(d);
           results[v] = finished<D, E>(results[v], alpha, beta, old);
         }
         HWY_UNROLL(4)
         for (int v = 0; v < V; ++v) store<D, E>(results[v], to + v * N);
       }
+    }
+  }
+
+  if constexpr (at_once && R > 1) {
+    constexpr int S = vectors_beside<P>;
+    rows_of<T, P> rows_of_b(b, b_row, S * N);
+    for (; j + S * N <= n; j += S * N, rows_of_b.advance()) {
+      auto const load_b = [&](int p, int v) HWY_ATTR {
+        if (b_ahead != 0) __builtin_prefetch(rows_of_b.at(p) + b_ahead + v * N, 0, 2);
+        return in_register(hn::LoadU(d, rows_of_b.at(p) + v * N));
+      };
+      if (asks_for_c) {
+        HWY_UNROLL(8)
+        for (int r = 0; r < R; ++r) {
+          HWY_UNROLL(4)
+          for (int v = 0; v < S; ++v) __builtin_prefetch(c + (R + r) * ldc + j + v * N, 1);
+        }
+      }
+      add_to_rows<D, E, R, P, S>(of_a, load_b, alpha, beta, c + j, ldc);
     }
   }
 
@@ -152,7 +215,7 @@ HWY_INLINE void update_rows(tile_work<T> const& w, T const* HWY_RESTRICT a, T* H
     for (int r = 0; r < R; ++r) {
       T* const to = c + r * ldc + j;
       if (asks_for_c) __builtin_prefetch(to + R * ldc, 1);
-      auto const old = E == ending::added ? hn::LoadU(d, to) : hn::Zero(d);
+      auto const old = reads_c(E) ? hn::LoadU(d, to) : hn::Zero(d);
       store<D, E>(finished<D, E>(sums[r], alpha, beta, old), to);
     }
   }
@@ -163,16 +226,33 @@ HWY_INLINE void update_rows(tile_work<T> const& w, T const* HWY_RESTRICT a, T* H
   HWY_UNROLL(8)
   for (int r = 0; r < R; ++r) {
     T* const to = c + r * ldc + j;
-    auto const old = E == ending::added ? rest.load(to) : hn::Zero(d);
+    auto const old = reads_c(E) ? rest.load(to) : hn::Zero(d);
     rest.store(finished<D, E>(sums[r], alpha, beta, old), to);
   }
 }
 
-template <class T, int R, int P, ending E, bool asks>
+template <class T, int R, int P, ending E, bool asks, bool at_once = false>
 HWY_INLINE void update_groups(tile_work<T> const& w, T const* a, T* c, std::int64_t rows) {
-  for (; rows >= R; rows -= R, a += R * w.a_row, c += R * w.ldc) update_rows<T, R, P, E, asks>(w, a, c);
+  for (; rows >= R; rows -= R, a += R * w.a_row, c += R * w.ldc) update_rows<T, R, P, E, asks, at_once>(w, a, c);
   if constexpr (R > 1)
-    if (rows > 0) update_groups<T, R == 8 ? 4 : R - 1, P, E, asks>(w, a, c, rows);
+    if (rows > 0) update_groups<T, R == 8 ? 4 : R - 1, P, E, asks, at_once>(w, a, c, rows);
+}
+
+template <class T, bool asks>
+HWY_INLINE bool asks_for_b(tile_work<T> const& w) {
+  if constexpr (asks) return static_cast<far_tile_work<T> const&>(w).b_ahead != 0;
+  return false;
+}
+
+// Whether vectors of some of R rows of C meet, modulo a page, while they are passed over: a load of one would wait for
+// the store before it to the other, whose address differs by nearly a multiple of 4096 bytes.
+template <class T>
+HWY_INLINE bool do_rows_of_c_meet(tile_work<T> const& w, int R) {
+  constexpr std::uint64_t page = 4096, near = 128;  // bytes; of a vector's step and the next one's
+  auto const apart = static_cast<std::uint64_t>(w.ldc) * sizeof(T);
+  for (std::uint64_t r = 1; r < static_cast<std::uint64_t>(R); ++r)
+    if ((r * apart + near - 1) % page < 2 * near - 1) return true;
+  return false;
 }
 
 // Rows of C of one term that begin anywhere and are not read, each by itself, in vectors on lines: a store across lines
@@ -223,6 +303,10 @@ HWY_INLINE void update_all(tile_work<T> const& w, std::int64_t rows) {
   if (how == ending::plain) return update_groups<T, written, P, ending::plain, asks>(w, w.a, w.c, rows);
   if (how == ending::scaled) return update_groups<T, written, P, ending::scaled, asks>(w, w.a, w.c, rows);
   if (how == ending::streamed) return update_groups<T, written, P, ending::streamed, asks>(w, w.a, w.c, rows);
+  constexpr int read = rows_beside<P>;
+  if (how == ending::combined) return update_groups<T, read, P, ending::combined, asks, true>(w, w.a, w.c, rows);
+  if (rows > 1 && !asks_for_b<T, asks>(w) && do_rows_of_c_meet(w, R))
+    return update_groups<T, read, P, ending::added, false, true>(w, w.a, w.c, rows);
   update_groups<T, R, P, ending::added, asks>(w, w.a, w.c, rows);
 }
 
@@ -256,7 +340,10 @@ HWY_INLINE void update_columns(tile_work<T> const& w, std::int64_t rows) {
   HWY_UNROLL(8)
   for (int p = 0; p < P; ++p) {
     HWY_UNROLL(4)
-    for (int v = 0; v < V; ++v) of_b[v][p] = hn::LoadU(d, w.b + p * w.b_row + at(v));
+    for (int v = 0; v < V; ++v) {
+      of_b[v][p] = hn::LoadU(d, w.b + p * w.b_row + at(v));
+      if (E == ending::added) of_b[v][p] = hn::Mul(alpha, of_b[v][p]);
+    }
   }
   for (std::int64_t i = 0; i < rows; ++i, a += a_row, c += ldc) {
     hn::Vec<D> of_a[P], result[V];
@@ -264,7 +351,7 @@ HWY_INLINE void update_columns(tile_work<T> const& w, std::int64_t rows) {
     for (int p = 0; p < P; ++p) of_a[p] = hn::Set(d, a[p * a_col]);
     HWY_UNROLL(4)
     for (int v = 0; v < V; ++v) {
-      auto const old = E == ending::added ? hn::LoadU(d, c + at(v)) : hn::Zero(d);
+      auto const old = reads_c(E) ? hn::LoadU(d, c + at(v)) : hn::Zero(d);
       result[v] = updated<D, P, E>(of_a, of_b[v], alpha, beta, old);
     }
     HWY_UNROLL(4)
@@ -299,7 +386,7 @@ HWY_INLINE void update_columns_of(tile_work<T> const& w, std::int64_t rows) {
   constexpr int many_rows = 16;  // by which the first masked store has come to rest
   using D = hn::CappedTag<T, N>;
   if constexpr (N > 1) {
-    if constexpr (has_mask_registers && N > 2 && E != ending::added)
+    if constexpr (has_mask_registers && N > 2 && !reads_c(E))
       if (w.cols < N && 2 * w.cols > N && rows >= many_rows) return update_part_of_vector<T, D, P, E>(w, rows);
     if (w.cols < N) return update_columns_of<T, N / 2, P, E>(w, rows);
   }
@@ -362,13 +449,13 @@ HWY_INLINE void update_column(tile_work<T> const& w, T const* HWY_RESTRICT a, T*
   auto const alpha = hn::Set(d, w.alpha), beta = hn::Set(d, w.beta);
   hn::Vec<D> of_b[P];
   HWY_UNROLL(8)
-  for (int p = 0; p < P; ++p) of_b[p] = hn::Set(d, w.b[p * b_row]);
+  for (int p = 0; p < P; ++p) of_b[p] = signed_element<D, E>(w.alpha, w.b[p * b_row]);
   auto const update = [&](std::int64_t i, hn::Vec<D> old) HWY_ATTR {
     hn::Vec<D> of_a[P];
     load_terms<D, P>(a + i * a_row, a_row, of_a);
     hn::StoreU(updated<D, P, E>(of_a, of_b, alpha, beta, old), d, c + i);
   };
-  auto const old_of = [&](std::int64_t i) HWY_ATTR { return E == ending::added ? hn::LoadU(d, c + i) : hn::Zero(d); };
+  auto const old_of = [&](std::int64_t i) HWY_ATTR { return reads_c(E) ? hn::LoadU(d, c + i) : hn::Zero(d); };
   auto const old_of_last = old_of(last);
   for (std::int64_t i = 0; i < last; i += N) update(i, old_of(i));
   update(last, old_of_last);
@@ -384,13 +471,15 @@ HWY_NOINLINE void update_down(tile_work<T> const& w, std::int64_t rows, bool) {
       auto const how = ending_of(w);
       if (how == ending::plain) return update_column<T, D, P, ending::plain>(w, w.a, w.c, rows);
       if (how == ending::scaled) return update_column<T, D, P, ending::scaled>(w, w.a, w.c, rows);
-      return update_column<T, D, P, ending::added>(w, w.a, w.c, rows);
+      if (how == ending::added) return update_column<T, D, P, ending::added>(w, w.a, w.c, rows);
+      return update_column<T, D, P, ending::combined>(w, w.a, w.c, rows);
     }
   }
   auto const how = ending_of(w);
   if (how == ending::plain) return update_columns_of<T, N, P, ending::plain>(w, rows);
   if (how == ending::scaled) return update_columns_of<T, N, P, ending::scaled>(w, rows);
-  update_columns_of<T, N, P, ending::added>(w, rows);
+  if (how == ending::added) return update_columns_of<T, N, P, ending::added>(w, rows);
+  update_columns_of<T, N, P, ending::combined>(w, rows);
 }
 
 // Rows of C from some columns of S, its vectors v.

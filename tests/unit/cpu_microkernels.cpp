@@ -63,7 +63,7 @@ struct places {
 struct scalars {
   double alpha, beta;
 };
-constexpr scalars all_scalars[] = {{1, 0}, {-1.25, 0}, {1, 1}, {2, 1}, {-1.25, 0.5}};
+constexpr scalars all_scalars[] = {{1, 0}, {-1.25, 0}, {1, 1}, {-1, 1}, {2, 1}, {1, -1}, {-1.25, 0.5}};
 
 /// Has `multiply` compute a C at these places, of which sums (rows x cols) is what A B is, and returns how many
 /// elements are wrong then: of C itself, which is NaN before where beta = 0, those between them, those just before the
@@ -376,6 +376,30 @@ TEST_CASE("along C's rows: every number of terms and of rows, stored in the cach
               if (!streaming) CHECK(c.errors({rows, cols, c_row, 1}, sums, s, multiply) == 0);  // across lines
             }
         }
+  });
+}
+
+TEST_CASE("along rows of C that are nearly a multiple of a page apart, and those that are not") {
+  for_each_microkernel([]<class T>(microkernel<T> const& kernel) {
+    constexpr std::int64_t rows = 9, cols = 100, most_terms = microkernel<T>::most_terms;
+    constexpr std::int64_t page = 4096 / sizeof(T), line = 64 / sizeof(T);
+    operand<T> a(rows * (most_terms + 2)), b(most_terms * (cols + 3));
+    checked_c<T> c(rows * (page + 3 * line));
+    for (std::int64_t k = 1; k <= most_terms; ++k) {
+      auto const sums = sums_of_terms(a, b, rows, cols, k, false);
+      for (std::int64_t const c_row : {page - line, page, page + 3, page + 2 * line, page / 2, page / 4 - 1})
+        for (auto const& s : all_scalars) {
+          INFO(k, " terms, rows of C ", c_row, " apart, alpha ", s.alpha, ", beta ", s.beta);
+          CHECK(c.errors({rows, cols, c_row, 1}, sums, s, [&](T* to) {
+            tandem::cpu::tile_work<T> w;
+            w.a = a.data(), w.a_row = a.ld(), w.a_col = 1;
+            w.b = b.data(), w.b_row = b.ld();
+            w.alpha = static_cast<T>(s.alpha), w.beta = static_cast<T>(s.beta);
+            w.c = to, w.ldc = c_row, w.cols = cols;
+            kernel.update_along[static_cast<std::size_t>(k - 1)](w, rows, false);
+          }) == 0);
+        }
+    }
   });
 }
 
