@@ -23,17 +23,27 @@ bool streams(microkernel<T> const& kernel, operands<T> const& o) {
          reinterpret_cast<std::uintptr_t>(o.c) % line == 0;
 }
 
+/// Lays some columns of B's rows together, `apart` from each other.
+template <class T>
+void lay_rows_of_b(microkernel<T> const& kernel, operands<T> const& o, T const* b, std::int64_t cols,
+                   std::int64_t terms, T* out, std::int64_t apart) {
+  if (o.b_col != 1) return kernel.turn(b, o.b_col, cols, terms, out, apart);
+  for (std::int64_t p = 0; p < terms; ++p) std::copy_n(b + p * o.b_row, cols, out + p * apart);
+}
+
 /// The rows and columns of C in one thread. B's rows stay in L1; a transposed B is turned, piece by piece.
 template <class T>
 void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, span_of cols) {
   constexpr std::int64_t size = sizeof(T), line = 64 / size;
-  constexpr std::int64_t panel = microkernel<T>::few_panel, most = microkernel<T>::most_terms;
+  constexpr std::int64_t most = microkernel<T>::most_terms;
   constexpr std::int64_t least = 4 * line;  // as many vectors as go down C's rows
-  alignas(64) T packed_b[most * panel];
+  constexpr std::int64_t packed = 2048;
+  alignas(64) T packed_b[packed];
   bool const packs = o.b_col != 1 || copies_rows_of_b(kernel, rows.size(), o.n, o.k, o.b_row);
   auto const& functions = goes_down(kernel, o.m, o.n, o.k) ? kernel.update_down : kernel.update_along;
-  std::int64_t const fits = host_caches().l1 / 3 / size / std::min(o.k, most) / line * line;
-  std::int64_t const step = packs ? panel : std::max(fits, least);
+  std::int64_t const terms_at_once = std::min(o.k, most);
+  std::int64_t const fits = std::max(host_caches().l1 / 3 / size / terms_at_once / line * line, least);
+  std::int64_t const step = packs ? std::min(fits, packed / terms_at_once / line * line) : fits;
   far_tile_work<T> w;
   w.a_row = o.a_row, w.a_col = o.a_col;
   w.alpha = o.alpha;
@@ -43,7 +53,7 @@ void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, sp
   w.asks_for_c = across_lines || (o.beta != 0 && o.m * o.n * size > host_caches().l3 / 4);
   // Of long rows, one by one, one after the other is written, not a vector of each in turns.
   constexpr std::int64_t long_row = 1024;
-  std::int64_t const at_once = across_lines && o.n >= long_row ? 1 : rows.size();
+  std::int64_t const rows_at_once = across_lines && o.n >= long_row ? 1 : rows.size();
   for (std::int64_t j = cols.first; j < cols.last; j += step) {
     w.cols = std::min(step, cols.last - j);
     for (std::int64_t p = 0; p < o.k; p += most) {
@@ -51,12 +61,12 @@ void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, sp
       w.beta = p == 0 ? o.beta : T(1);
       w.b = o.b + p * o.b_row + j * o.b_col, w.b_row = o.b_row;
       if (packs) {
-        kernel.pack_few(w.b, o.b_col, o.b_row, w.cols, terms, packed_b);
-        w.b = packed_b, w.b_row = panel;
+        lay_rows_of_b(kernel, o, w.b, w.cols, terms, packed_b, step);
+        w.b = packed_b, w.b_row = step;
       }
-      for (std::int64_t i = rows.first; i < rows.last; i += at_once) {
+      for (std::int64_t i = rows.first; i < rows.last; i += rows_at_once) {
         w.a = o.a + i * o.a_row + p * o.a_col, w.c = o.c + i * o.ldc + j;
-        functions[static_cast<std::size_t>(terms - 1)](w, std::min(at_once, rows.last - i), w.asks_for_c);
+        functions[static_cast<std::size_t>(terms - 1)](w, std::min(rows_at_once, rows.last - i), w.asks_for_c);
       }
     }
   }

@@ -105,12 +105,14 @@ template <class T>
   multiply_in_parts(kernel, known, p, packs, threads);
 }
 
-/// Of few terms, whether C is large enough for one loop over it to begin sooner than tiles end. Tiles take longer if B
-/// is transposed, but then this loop has B turned as well.
+/// Of few terms, whether C is large enough for one loop over it to begin sooner than tiles end. A transposed B is
+/// turned for either, for the loop once.
 template <class T>
 bool is_worth_a_loop(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, bool turns_b) {
-  std::int64_t const few = 6, many = turns_b ? 4096 : 1000;
-  return m >= long_edge || n >= long_edge || m * n >= many || (!turns_b && (k <= few || goes_down(kernel, m, n, k)));
+  if (m >= long_edge || n >= long_edge) return true;
+  constexpr std::int64_t few = 6, many = 1000, many_turned = 4096, some_rows = 20;
+  if (!turns_b) return m * n >= many || k <= few || goes_down(kernel, m, n, k);
+  return m * n >= many_turned || n >= (m >= some_rows ? 4 : 5) * kernel.lanes;
 }
 
 // Elements of A, and terms, of which dot products are a column; else the sums end as soon in tiles.
@@ -169,12 +171,13 @@ template <class T>
       are_few_terms(kernel, m, n, k, trans_a ? 1 : lda) && !copies_rows_of_b(kernel, m, n, k, b_row) &&
       !asks_for_rows_of_c(kernel, m, n, k, n))
     return way::few_terms_near;
-  if (m * n * k <= few_products && n <= long_edge) return tiles;
+  bool const is_loop = k <= kernel.most_terms && is_worth_a_loop(kernel, m, n, k, trans_b);
+  if (m * n * k <= few_products && n <= long_edge && !(trans_b && is_loop)) return tiles;
   bool const may_be_turned = trans_b && fills_vectors(kernel, m, n, k, true) && k >= terms_turned;
   bool const may_be_narrow = trans_a && (may_be_turned || (m >= n && n <= 2 * kernel.lanes));
   if (may_be_narrow || turned || streams_rows<T>(m, n)) return way::open;
   if (!trans_a && !trans_b && are_few_columns(kernel, m, n, k, b_row == 1)) return way::open;
-  if (k <= kernel.most_terms && is_worth_a_loop(kernel, m, n, k, trans_b)) return way::open;
+  if (is_loop) return way::open;
   return !is_worth_other_ways(kernel, m, n, k) && columns_left(kernel, m, n, k) == 0 ? tiles : way::open;
 }
 
@@ -182,12 +185,16 @@ template <class T>
 template <class T>
 way or_cheaper(microkernel<T> const& kernel, way known, problem const& p, std::int64_t b_row, bool packs) {
   constexpr double of_one_tile = 35;  // which is there sooner than several
-  constexpr std::int64_t few_lines = 8, many_terms = 125;
+  constexpr std::int64_t few_lines = 8, few_floats = 4, many_terms = 125;
   std::int64_t const m = p.m, n = p.n, k = p.k;
-  bool const turns_b = known == way::packed_tiles || known == way::dots_near || (packs && known == way::dots) ||
-                       (packs && known == way::few_terms && kernel.half_costs_half && std::min(m, n) <= few_lines);
-  bool const turns_c = known == way::narrow || known == way::tiles || known == way::one_tile;
   bool const a_along_k = has_rows_of_a(p.trans_a, m, p.lda);
+  // Beside a transposed A, too, B is turned for a loop of few terms soon enough if C is no few lines, or rows of
+  // floats.
+  bool const is_loop = known == way::few_terms && (a_along_k || !kernel.half_costs_half || std::min(m, n) > few_lines ||
+                                                   (sizeof(T) == sizeof(float) && m <= few_floats));
+  bool const turns_b = known == way::packed_tiles || known == way::dots_near ||
+                       (packs && !is_loop && (known == way::dots || known == way::few_terms));
+  bool const turns_c = known == way::narrow || known == way::tiles || known == way::one_tile;
   if (!turns_b && (a_along_k || !turns_c)) return known;
   auto const tiles = packs ? way::packed_tiles : known == way::one_tile ? known : way::tiles;
   double of_tiles = cost_of_tiles(kernel, m, n, k, b_row, !a_along_k, packs);

@@ -137,7 +137,6 @@ constexpr microkernel<T> make_microkernel() {
   fill_turning<T, full, registers, 4>(k, 4);
   k.combine = combine<T>;
   fill_updates(k);
-  k.pack_few = pack<T, microkernel<T>::few_panel>;
   k.turn = turn<T>;
   k.write_turned = write_turned<T>;
   constexpr int dot_rows = registers == 32 ? 5 : 4, dot_cols = registers == 32 ? 4 : 2;

@@ -127,17 +127,14 @@ struct microkernel {
   static constexpr int most_terms = 8;
   std::array<int, most_terms> vectors_down = {};
   std::array<update_function<T>, most_terms> update_along = {}, update_down = {};
-  /// Packs a few terms of a transposed B for them, in panels of `few_panel` columns.
-  static constexpr std::int64_t few_panel = 256;
-  pack_function<T> pack_few = nullptr;
   /// C (rows x cols) = alpha S^T + beta C, S (cols x rows) with `apart` elements from row to row, a multiple of a
   /// vector's, which may all be read.
   void (*write_turned)(std::int64_t rows, std::int64_t cols, T alpha, T const* sums, std::int64_t apart, T beta, T* c,
                        std::int64_t ldc) = nullptr;
   int dot_rows = 0, dot_cols = 0;                 ///< of the tile that `dots` keeps in registers
   static constexpr int dot_rows_from_memory = 8;  ///< of one column, if A is asked for
-  /// Lays an operand along k for them: out[c * apart + r] = src[r * stride + c], `apart` a multiple of a vector's
-  /// elements and no less than `rows`.
+  /// Lays an operand along k for them, or rows of a transposed B together for few terms: out[c * apart + r] = src[r *
+  /// stride + c], `apart` a multiple of a vector's elements and no less than `rows`.
   void (*turn)(T const* src, std::int64_t stride, std::int64_t rows, std::int64_t cols, T* out,
                std::int64_t apart) = nullptr;
   void (*dots)(dot_work<T> const& w, std::int64_t rows, std::int64_t cols) = nullptr;

@@ -201,6 +201,10 @@ template <class T>
 void turn(T const* HWY_RESTRICT src, std::int64_t stride, std::int64_t rows, std::int64_t cols, T* HWY_RESTRICT out,
           std::int64_t apart) {
   constexpr int edge = transpose_edge<T>, block = 16 / sizeof(T);
+  if (cols == 1) {
+    for (std::int64_t r = 0; r < rows; ++r) out[r] = src[r * stride];
+    return;
+  }
   std::int64_t const squares = cols / edge * edge;
   for (std::int64_t r = 0; r < rows; r += edge)
     for (std::int64_t c = 0; c < squares; c += edge)
