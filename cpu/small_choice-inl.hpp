@@ -106,13 +106,15 @@ template <class T>
 }
 
 /// Of few terms, whether C is large enough for one loop over it to begin sooner than tiles end. A transposed B is
-/// turned for either, for the loop once.
+/// turned for either, for the loop once; beside a transposed A tiles may be turned instead.
 template <class T>
-bool is_worth_a_loop(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, bool turns_b) {
+bool is_worth_a_loop(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, bool a_along_k,
+                     bool turns_b) {
   if (m >= long_edge || n >= long_edge) return true;
-  constexpr std::int64_t few = 6, many = 1000, many_turned = 4096, some_rows = 20;
+  constexpr std::int64_t few = 6, many = 1000, many_turned = 4096, some_rows = 20, few_turned = 4;
   if (!turns_b) return m * n >= many || k <= few || goes_down(kernel, m, n, k);
-  return m * n >= many_turned || n >= (m >= some_rows ? 4 : 5) * kernel.lanes;
+  std::int64_t const vectors = k > few_turned ? 8 : m >= some_rows ? 4 : 5;
+  return m * n >= many_turned || (a_along_k && n >= vectors * kernel.lanes);
 }
 
 // Elements of A, and terms, of which dot products are a column; else the sums end as soon in tiles.
@@ -127,7 +129,7 @@ inline bool ends_soon_in_tile(std::int64_t m, std::int64_t k) {
 /// Of a small product that is not one tile. The other ways need some length before they are worth their beginning.
 template <class T>
 way way_of_several(microkernel<T> const& kernel, operands<T> const& o) {
-  bool const is_worth = is_worth_a_loop(kernel, o.m, o.n, o.k, o.b_col != 1);
+  bool const is_worth = is_worth_a_loop(kernel, o.m, o.n, o.k, o.a_col == 1, o.b_col != 1);
   if ((is_worth && suits_few_terms(kernel, o)) || (o.b_col == 1 && streams_rows(o))) return way::few_terms;
   if (o.m * o.n * o.k >= some_products && suits_dots(kernel, o)) return way::dots;
   return suits_narrow(kernel, o) ? way::narrow : way::tiles_and_columns;
@@ -167,11 +169,11 @@ template <class T>
   // Of few, rows of a transposed A, which are turned first, have to be longer.
   std::int64_t const terms_a_row = trans_a && m * n * k < many_products ? 10 : 5;
   if (trans_b && k >= terms_a_row * std::min(m, n) && m * n * k >= some_products) return way::open;
-  if (!trans_b && n * k <= near && is_worth_a_loop(kernel, m, n, k, false) &&
+  if (!trans_b && n * k <= near && is_worth_a_loop(kernel, m, n, k, a_along_k, false) &&
       are_few_terms(kernel, m, n, k, trans_a ? 1 : lda) && !copies_rows_of_b(kernel, m, n, k, b_row) &&
       !asks_for_rows_of_c(kernel, m, n, k, n))
     return way::few_terms_near;
-  bool const is_loop = k <= kernel.most_terms && is_worth_a_loop(kernel, m, n, k, trans_b);
+  bool const is_loop = k <= kernel.most_terms && is_worth_a_loop(kernel, m, n, k, a_along_k, trans_b);
   if (m * n * k <= few_products && n <= long_edge && !(trans_b && is_loop)) return tiles;
   bool const may_be_turned = trans_b && fills_vectors(kernel, m, n, k, true) && k >= terms_turned;
   bool const may_be_narrow = trans_a && (may_be_turned || (m >= n && n <= 2 * kernel.lanes));

@@ -256,9 +256,10 @@ HWY_INLINE bool do_rows_of_c_meet(tile_work<T> const& w, int R) {
 }
 
 // Rows of C of one term that begin anywhere and are not read, each by itself, in vectors on lines: a store across lines
-// takes as long as two. The first vector of a row and the last overlap their neighbours.
+// takes as long as two. The first vector of a row and the last overlap their neighbours. Not a part of the functions
+// below, which leave its loop no registers.
 template <class T, class D, ending E>
-HWY_INLINE void write_rows_on_lines(tile_work<T> const& w, std::int64_t rows) {
+HWY_NOINLINE void write_rows_on_lines(tile_work<T> const& w, std::int64_t rows) {
   D const d;
   constexpr std::int64_t N = hn::MaxLanes(D());
   std::int64_t const n = w.cols, a_row = w.a_row, ldc = w.ldc;
