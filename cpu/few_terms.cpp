@@ -31,6 +31,14 @@ void lay_rows_of_b(microkernel<T> const& kernel, operands<T> const& o, T const* 
   for (std::int64_t p = 0; p < terms; ++p) std::copy_n(b + p * o.b_row, cols, out + p * apart);
 }
 
+/// The columns of B that are laid together at a time. On Intel's processors long pieces pay only beside a C beyond L2.
+template <class T>
+std::int64_t packed_columns(operands<T> const& o, std::int64_t fits, std::int64_t most, std::int64_t terms) {
+  constexpr std::int64_t size = sizeof(T), line = 64 / size;
+  bool const are_short = has_large_l2(host_caches()) && o.m * o.n * size <= host_caches().l2;
+  return std::min(fits, most / (are_short ? microkernel<T>::most_terms : terms) / line * line);
+}
+
 /// The rows and columns of C in one thread. B's rows stay in L1; a transposed B is turned, piece by piece.
 template <class T>
 void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, span_of cols) {
@@ -43,7 +51,7 @@ void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, sp
   auto const& functions = goes_down(kernel, o.m, o.n, o.k) ? kernel.update_down : kernel.update_along;
   std::int64_t const terms_at_once = std::min(o.k, most);
   std::int64_t const fits = std::max(host_caches().l1 / 3 / size / terms_at_once / line * line, least);
-  std::int64_t const step = packs ? std::min(fits, packed / terms_at_once / line * line) : fits;
+  std::int64_t const step = packs ? packed_columns(o, fits, packed, terms_at_once) : fits;
   far_tile_work<T> w;
   w.a_row = o.a_row, w.a_col = o.a_col;
   w.alpha = o.alpha;
