@@ -126,8 +126,8 @@ HWY_INLINE void store_lanes(D, hn::Vec<D> v, T* HWY_RESTRICT to, std::size_t cou
   first_lanes<D>(count).store(v, to);
 }
 
-// Whether C and a sum, or its negative, are added up, without a multiplication, for which sums wait on processors that
-// add beside it. The bits are those of fma(alpha, sum, beta old).
+// Whether C and a sum, or its negative, are added up, which is fma(alpha, sum, beta old) without multiplications: few
+// terms would feel them, and a Zen has units that only add beside those that multiply.
 template <class T>
 HWY_INLINE bool is_added(T alpha, T beta) {
   return beta == 1 && (alpha == 1 || alpha == -1);

@@ -116,7 +116,7 @@ constexpr int rows_beside = has_mask_registers ? (P <= 2 ? 4 : 3)
                             : P == 2           ? 3
                                                : 2;
 template <int P>
-constexpr int vectors_beside = has_mask_registers&& P <= 6 ? 2 : 1;
+constexpr int vectors_beside = P <= 6 && has_mask_registers ? 2 : 1;
 
 // R rows of C, from end to end, beside those of A from a on. `asks`: for what far_tile_work says, the next rows of C or
 // those of B that are b_ahead, or both. `at_once`: of a C that is read some vectors of all rows are, before the first
