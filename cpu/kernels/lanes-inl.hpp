@@ -126,11 +126,16 @@ HWY_INLINE void store_lanes(D, hn::Vec<D> v, T* HWY_RESTRICT to, std::size_t cou
   first_lanes<D>(count).store(v, to);
 }
 
-// Whether C and a sum, or its negative, are added up, which is fma(alpha, sum, beta old) without multiplications: few
-// terms would feel them, and a Zen has units that only add beside those that multiply.
+// Whether a sum is added to C or subtracted, which is fma(alpha, sum, beta old) to the bit, the signs of zeros and of
+// NaN included, without multiplications: few terms would feel them, and a Zen has units that only add beside those that
+// multiply.
 template <class T>
 HWY_INLINE bool is_added(T alpha, T beta) {
-  return beta == 1 && (alpha == 1 || alpha == -1);
+  return beta == 1 && alpha == 1;
+}
+template <class T>
+HWY_INLINE bool is_subtracted(T alpha, T beta) {
+  return beta == 1 && alpha == -1;
 }
 
 // alpha sum + beta old, where old is not read if beta = 0.

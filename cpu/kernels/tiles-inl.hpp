@@ -83,6 +83,15 @@ HWY_NOINLINE void finish(tile_work<T> const& w, T const* HWY_RESTRICT sums, int 
     }
 }
 
+template <class D, int R, int V, class Old, class Value>
+HWY_INLINE void replace(hn::Vec<D> (&acc)[R][V], Old const& old, Value const& value) {
+  HWY_UNROLL(16)
+  for (int r = 0; r < R; ++r) {
+    HWY_UNROLL(24)
+    for (int v = 0; v < V; ++v) acc[r][v] = value(acc[r][v], old(r, v));
+  }
+}
+
 // The sums become elements of C. The questions are asked once for the tile: a small product would feel them at each of
 // its vectors.
 template <class T, class D, int R, int V>
@@ -104,20 +113,12 @@ HWY_INLINE void settle(tile_work<T> const& w, hn::Vec<D> (&acc)[R][V], first_lan
     T const* const at = c + r * w.ldc + v * N;
     return v < V - 1 || last.count == N ? hn::LoadU(d, at) : last.load(at);
   };
-  if (is_added(w.alpha, w.beta)) {
-    auto const sign = hn::And(alpha, hn::SignBit(d));
-    HWY_UNROLL(16)
-    for (int r = 0; r < R; ++r) {
-      HWY_UNROLL(24)
-      for (int v = 0; v < V; ++v) acc[r][v] = hn::Add(old(r, v), hn::Xor(acc[r][v], sign));
-    }
-    return;
-  }
-  HWY_UNROLL(16)
-  for (int r = 0; r < R; ++r) {
-    HWY_UNROLL(24)
-    for (int v = 0; v < V; ++v) acc[r][v] = hn::MulAdd(alpha, acc[r][v], hn::Mul(beta, old(r, v)));
-  }
+  using vec = hn::Vec<D>;
+  if (is_added(w.alpha, w.beta))
+    return replace<D>(acc, old, [](vec sum, vec before) HWY_ATTR { return hn::Add(before, sum); });
+  if (is_subtracted(w.alpha, w.beta))
+    return replace<D>(acc, old, [](vec sum, vec before) HWY_ATTR { return hn::Sub(before, sum); });
+  replace<D>(acc, old, [&](vec sum, vec before) HWY_ATTR { return hn::MulAdd(alpha, sum, hn::Mul(beta, before)); });
 }
 
 template <class T, class D, int R, int V>

@@ -30,8 +30,9 @@ HWY_INLINE void write_square(std::int64_t rows, Lanes const& there, T alpha, hn:
   if (beta == 0)
     store([&](hn::Vec<D> sum, T const*) HWY_ATTR { return hn::Mul(va, sum); });
   else if (is_added(alpha, beta))
-    store([&](hn::Vec<D> sum, T const* old)
-              HWY_ATTR { return hn::Add(there.load(old), hn::Xor(sum, hn::And(va, hn::SignBit(d)))); });
+    store([&](hn::Vec<D> sum, T const* old) HWY_ATTR { return hn::Add(there.load(old), sum); });
+  else if (is_subtracted(alpha, beta))
+    store([&](hn::Vec<D> sum, T const* old) HWY_ATTR { return hn::Sub(there.load(old), sum); });
   else
     store([&](hn::Vec<D> sum, T const* old) HWY_ATTR { return hn::MulAdd(va, sum, hn::Mul(vb, there.load(old))); });
 }

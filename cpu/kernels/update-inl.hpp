@@ -6,29 +6,26 @@ HWY_BEFORE_NAMESPACE();
 namespace tandem::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// What becomes of a sum: C itself, a multiple of it, C and it or its negative, multiples of both, or a multiple that is
-// stored past the caches.
-enum class ending { plain, scaled, added, combined, streamed };
+// What becomes of a sum: C itself, a multiple of it, C and it, C less it, multiples of both, or a multiple that is
+// stored past the caches. Sums of factors with other signs would not do for what is subtracted: they are +0, too, where
+// they cancel.
+enum class ending { plain, scaled, added, subtracted, combined, streamed };
 
 template <class T>
 HWY_INLINE ending ending_of(tile_work<T> const& w) {
   if (w.streaming) return ending::streamed;
   if (w.beta == 0) return w.alpha == 1 ? ending::plain : ending::scaled;
-  return is_added(w.alpha, w.beta) ? ending::added : ending::combined;
+  if (is_added(w.alpha, w.beta)) return ending::added;
+  return is_subtracted(w.alpha, w.beta) ? ending::subtracted : ending::combined;
 }
 
-constexpr bool reads_c(ending e) { return e == ending::added || e == ending::combined; }
-
-// An operand's element, with the sign that an added sum has: beside few terms a multiplication would be felt.
-template <class D, ending E, class T = hn::TFromD<D>>
-HWY_INLINE hn::Vec<D> signed_element(T alpha, T element) {
-  return hn::Set(D(), E == ending::added ? alpha * element : element);
-}
+constexpr bool reads_c(ending e) { return e == ending::added || e == ending::subtracted || e == ending::combined; }
 
 // A vector of C from its sum.
 template <class D, ending E>
 HWY_INLINE hn::Vec<D> finished(hn::Vec<D> sum, hn::Vec<D> alpha, hn::Vec<D> beta, hn::Vec<D> old) {
   if constexpr (E == ending::added) return hn::Add(old, sum);
+  if constexpr (E == ending::subtracted) return hn::Sub(old, sum);
   if constexpr (E == ending::combined) return hn::MulAdd(alpha, sum, hn::Mul(beta, old));
   if constexpr (E == ending::scaled || E == ending::streamed) return hn::Mul(alpha, sum);
   return sum;
@@ -139,7 +136,7 @@ HWY_INLINE void update_rows(tile_work<T> const& w, T const* HWY_RESTRICT a, T* H
   HWY_UNROLL(8)
   for (int r = 0; r < R; ++r) {
     HWY_UNROLL(8)
-    for (int p = 0; p < P; ++p) of_a[r][p] = signed_element<D, E>(w.alpha, a[r * w.a_row + p * w.a_col]);
+    for (int p = 0; p < P; ++p) of_a[r][p] = hn::Set(d, a[r * w.a_row + p * w.a_col]);
   }
   std::int64_t j = 0;
   // Some vectors of a row go together, as the registers allow: their stores share lines, and of one row all are read
@@ -238,19 +235,13 @@ HWY_INLINE void update_groups(tile_work<T> const& w, T const* a, T* c, std::int6
     if (rows > 0) update_groups<T, R == 8 ? 4 : R - 1, P, E, asks, at_once>(w, a, c, rows);
 }
 
-template <class T, bool asks>
-HWY_INLINE bool asks_for_b(tile_work<T> const& w) {
-  if constexpr (asks) return static_cast<far_tile_work<T> const&>(w).b_ahead != 0;
-  return false;
-}
-
-// Whether vectors of some of R rows of C meet, modulo a page, while they are passed over: a load of one would wait for
-// the store before it to the other, whose address differs by nearly a multiple of 4096 bytes.
+// Whether vectors of some of as many rows of C meet, modulo a page, while they are passed over: a load of one would
+// wait for the store before it to the other, whose address differs by nearly a multiple of 4096 bytes.
 template <class T>
-HWY_INLINE bool do_rows_of_c_meet(tile_work<T> const& w, int R) {
+HWY_INLINE bool do_rows_of_c_meet(tile_work<T> const& w, std::int64_t rows) {
   constexpr std::uint64_t page = 4096, near = 128;  // bytes; of a vector's step and the next one's
   auto const apart = static_cast<std::uint64_t>(w.ldc) * sizeof(T);
-  for (std::uint64_t r = 1; r < static_cast<std::uint64_t>(R); ++r)
+  for (std::uint64_t r = 1; r < static_cast<std::uint64_t>(rows); ++r)
     if ((r * apart + near - 1) % page < 2 * near - 1) return true;
   return false;
 }
@@ -286,35 +277,64 @@ HWY_INLINE bool are_better_on_lines(tile_work<T> const& w, std::int64_t rows) {
   return rows >= many_rows && w.cols * size >= long_row && w.ldc * size % half_a_line != 0;
 }
 
-// As many rows at a time as have their elements of A in registers. Where nothing is read of C, a stretch of each is
-// written, and few rows keep their stores together; of one term, on lines, by vectors of `bytes`.
-template <class T, int P, int bytes, bool asks>
-HWY_INLINE void update_all(tile_work<T> const& w, std::int64_t rows) {
-  if constexpr (P == 1 && !asks)
+// Rows of C that go together: as many as have their P elements of A in registers.
+template <int P>
+constexpr int rows_at_a_time = P <= 2                ? 8
+                               : P <= 4              ? 4
+                               : !has_mask_registers ? 2
+                               : P <= 6              ? 4
+                                                     : 3;
+
+// Where nothing is read of C, a stretch of each row is written, and few rows keep their stores together; of one term,
+// on lines, by vectors of `bytes`.
+template <class T, int P, int bytes>
+HWY_INLINE void update_all(tile_work<T> const& w, std::int64_t rows, bool do_meet) {
+  auto const how = ending_of(w);
+  if constexpr (P == 1)
     if (are_better_on_lines(w, rows)) {
       using D = hn::CappedTag<T, bytes / sizeof(T)>;
-      auto const how = ending_of(w);
       if (how == ending::plain) return write_rows_on_lines<T, D, ending::plain>(w, rows);
       if (how == ending::scaled) return write_rows_on_lines<T, D, ending::scaled>(w, rows);
     }
-  constexpr bool many_registers = has_mask_registers;  // 32
-  constexpr int R = P <= 2 ? 8 : P <= 4 ? 4 : !many_registers ? 2 : P <= 6 ? 4 : 3;
-  constexpr int written = !many_registers || P > 2 ? R : P == 1 ? 2 : 4;
-  auto const how = ending_of(w);
-  if (how == ending::plain) return update_groups<T, written, P, ending::plain, asks>(w, w.a, w.c, rows);
-  if (how == ending::scaled) return update_groups<T, written, P, ending::scaled, asks>(w, w.a, w.c, rows);
-  if (how == ending::streamed) return update_groups<T, written, P, ending::streamed, asks>(w, w.a, w.c, rows);
-  constexpr int read = rows_beside<P>;
-  if (how == ending::combined) return update_groups<T, read, P, ending::combined, asks, true>(w, w.a, w.c, rows);
-  if (rows > 1 && !asks_for_b<T, asks>(w) && do_rows_of_c_meet(w, R))
-    return update_groups<T, read, P, ending::added, false, true>(w, w.a, w.c, rows);
-  update_groups<T, R, P, ending::added, asks>(w, w.a, w.c, rows);
+  constexpr int R = rows_at_a_time<P>, beside = rows_beside<P>;
+  constexpr int written = !has_mask_registers || P > 2 ? R : P == 1 ? 2 : 4;
+  switch (how) {
+    case ending::plain: return update_groups<T, written, P, ending::plain, false>(w, w.a, w.c, rows);
+    case ending::scaled: return update_groups<T, written, P, ending::scaled, false>(w, w.a, w.c, rows);
+    case ending::streamed: return update_groups<T, written, P, ending::streamed, false>(w, w.a, w.c, rows);
+    case ending::combined: return update_groups<T, beside, P, ending::combined, false, true>(w, w.a, w.c, rows);
+    case ending::added:
+      if (do_meet) return update_groups<T, beside, P, ending::added, false, true>(w, w.a, w.c, rows);
+      return update_groups<T, R, P, ending::added, false>(w, w.a, w.c, rows);
+    case ending::subtracted:
+      if (do_meet) return update_groups<T, beside, P, ending::subtracted, false, true>(w, w.a, w.c, rows);
+      return update_groups<T, R, P, ending::subtracted, false>(w, w.a, w.c, rows);
+  }
 }
 
+// The same where lines are asked for and waited for, so that most multiplications are not felt.
+template <class T, int P>
+HWY_INLINE void update_all_asking(tile_work<T> const& w, std::int64_t rows) {
+  constexpr int R = rows_at_a_time<P>, beside = rows_beside<P>;
+  constexpr int written = !has_mask_registers || P > 2 ? R : P == 1 ? 2 : 4;
+  switch (ending_of(w)) {
+    case ending::plain:
+    case ending::scaled: return update_groups<T, written, P, ending::scaled, true>(w, w.a, w.c, rows);
+    case ending::streamed: return update_groups<T, written, P, ending::streamed, true>(w, w.a, w.c, rows);
+    case ending::added: return update_groups<T, R, P, ending::added, true>(w, w.a, w.c, rows);
+    case ending::subtracted:
+    case ending::combined: return update_groups<T, beside, P, ending::combined, true, true>(w, w.a, w.c, rows);
+  }
+}
+
+// Of rows of C that meet nothing is asked for: not the lines are waited for.
 template <class T, int P, int bytes = lanes<T> * sizeof(T)>
 HWY_NOINLINE void update_along(tile_work<T> const& w, std::int64_t rows, bool asks) {
-  if (asks) return update_all<T, P, bytes, true>(w, rows);
-  update_all<T, P, bytes, false>(w, rows);
+  constexpr int R = rows_at_a_time<P>;
+  bool const do_meet = w.beta != 0 && do_rows_of_c_meet(w, rows < R ? rows : R);
+  if (asks && (!do_meet || static_cast<far_tile_work<T> const&>(w).b_ahead != 0))
+    return update_all_asking<T, P>(w, rows);
+  update_all<T, P, bytes>(w, rows, do_meet);
 }
 
 // Of P terms, the vectors of a row of C beside which B's have room in registers.
@@ -341,10 +361,7 @@ HWY_INLINE void update_columns(tile_work<T> const& w, std::int64_t rows) {
   HWY_UNROLL(8)
   for (int p = 0; p < P; ++p) {
     HWY_UNROLL(4)
-    for (int v = 0; v < V; ++v) {
-      of_b[v][p] = hn::LoadU(d, w.b + p * w.b_row + at(v));
-      if (E == ending::added) of_b[v][p] = hn::Mul(alpha, of_b[v][p]);
-    }
+    for (int v = 0; v < V; ++v) of_b[v][p] = hn::LoadU(d, w.b + p * w.b_row + at(v));
   }
   for (std::int64_t i = 0; i < rows; ++i, a += a_row, c += ldc) {
     hn::Vec<D> of_a[P], result[V];
@@ -450,7 +467,7 @@ HWY_INLINE void update_column(tile_work<T> const& w, T const* HWY_RESTRICT a, T*
   auto const alpha = hn::Set(d, w.alpha), beta = hn::Set(d, w.beta);
   hn::Vec<D> of_b[P];
   HWY_UNROLL(8)
-  for (int p = 0; p < P; ++p) of_b[p] = signed_element<D, E>(w.alpha, w.b[p * b_row]);
+  for (int p = 0; p < P; ++p) of_b[p] = hn::Set(d, w.b[p * b_row]);
   auto const update = [&](std::int64_t i, hn::Vec<D> old) HWY_ATTR {
     hn::Vec<D> of_a[P];
     load_terms<D, P>(a + i * a_row, a_row, of_a);
@@ -473,6 +490,7 @@ HWY_NOINLINE void update_down(tile_work<T> const& w, std::int64_t rows, bool) {
       if (how == ending::plain) return update_column<T, D, P, ending::plain>(w, w.a, w.c, rows);
       if (how == ending::scaled) return update_column<T, D, P, ending::scaled>(w, w.a, w.c, rows);
       if (how == ending::added) return update_column<T, D, P, ending::added>(w, w.a, w.c, rows);
+      if (how == ending::subtracted) return update_column<T, D, P, ending::subtracted>(w, w.a, w.c, rows);
       return update_column<T, D, P, ending::combined>(w, w.a, w.c, rows);
     }
   }
@@ -480,6 +498,7 @@ HWY_NOINLINE void update_down(tile_work<T> const& w, std::int64_t rows, bool) {
   if (how == ending::plain) return update_columns_of<T, N, P, ending::plain>(w, rows);
   if (how == ending::scaled) return update_columns_of<T, N, P, ending::scaled>(w, rows);
   if (how == ending::added) return update_columns_of<T, N, P, ending::added>(w, rows);
+  if (how == ending::subtracted) return update_columns_of<T, N, P, ending::subtracted>(w, rows);
   update_columns_of<T, N, P, ending::combined>(w, rows);
 }
 

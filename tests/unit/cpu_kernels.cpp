@@ -609,42 +609,98 @@ TEST_CASE("the bits do not depend on the number of threads") {
   });
 }
 
+/// What the row makes of c with A and B that lie together; nothing where the row refuses their layout.
+template <class T>
+std::vector<T> multiplied(tandem::kernel const& row, shape const& s, variant const& v, std::vector<T> const& a,
+                          std::vector<T> const& b, std::vector<T> c, int threads) {
+  problem const p{.dtype = row.dtype,
+                  .m = s.m,
+                  .n = s.n,
+                  .k = s.k,
+                  .alpha = v.alpha,
+                  .a = a.data(),
+                  .lda = v.trans_a ? s.m : s.k,
+                  .trans_a = v.trans_a,
+                  .b = b.data(),
+                  .ldb = v.trans_b ? s.k : s.n,
+                  .trans_b = v.trans_b,
+                  .beta = v.beta,
+                  .c = c.data(),
+                  .ldc = s.n};
+  if (row.refuses && !row.refuses(p).empty()) return {};
+  row.run(p, {.stream = nullptr, .threads = threads});
+  return c;
+}
+
 // A sum that begins with a product is -0 where one that begins with +0 is not.
 TEST_CASE("the signs of zeros do not depend on the number of threads") {
   for_each_gemm([](tandem::kernel const& row) {
     for (shape const& s : {shape{400, 2, 6000}, {2, 400, 6000}, {32868, 2, 128}, {1, 3000, 300}, {130, 70, 90}})
       for (int transposes = 0; transposes < 4; ++transposes) {
         INFO(s.m, "x", s.n, "x", s.k, " ", transposes);
-        bool const trans_a = transposes % 2 == 1, trans_b = transposes > 1;
+        variant const v{.trans_a = transposes % 2 == 1, .trans_b = transposes > 1};
         auto const same = [&]<class T>(T) {
           std::vector<T> const a(static_cast<std::size_t>(s.m * s.k), T(0)),
-              b(static_cast<std::size_t>(s.k * s.n), T(-1));
-          auto const product = [&](int threads) {
-            std::vector<T> c(static_cast<std::size_t>(s.m * s.n));
-            problem const p{.dtype = row.dtype,
-                            .m = s.m,
-                            .n = s.n,
-                            .k = s.k,
-                            .a = a.data(),
-                            .lda = trans_a ? s.m : s.k,
-                            .trans_a = trans_a,
-                            .b = b.data(),
-                            .ldb = trans_b ? s.k : s.n,
-                            .trans_b = trans_b,
-                            .c = c.data(),
-                            .ldc = s.n};
-            if (!row.refuses || row.refuses(p).empty()) row.run(p, {.stream = nullptr, .threads = threads});
-            return c;
-          };
-          auto const one = product(1);
+              b(static_cast<std::size_t>(s.k * s.n), T(-1)), c(static_cast<std::size_t>(s.m * s.n));
+          auto const one = multiplied(row, s, v, a, b, c, 1);
+          if (one.empty()) return;
           for (int threads : {2, 3, 12})
-            CHECK(std::memcmp(one.data(), product(threads).data(), one.size() * sizeof(T)) == 0);
+            CHECK(std::memcmp(one.data(), multiplied(row, s, v, a, b, c, threads).data(), one.size() * sizeof(T)) == 0);
         };
         if (row.dtype == dtype::f32)
           same(float());
         else
           same(double());
       }
+  });
+}
+
+// Sums that cancel are +0, wherever their terms are added up, and what is then added to -0 has a sign of its own.
+TEST_CASE("what is added to C or subtracted has the signs of fma(alpha, sum, beta C): zeros', and a NaN's") {
+  for_each_gemm([](tandem::kernel const& row) {
+    // Their sums begin with beta C.
+    if (row.name.starts_with("cpu.outer_product") || row.name.starts_with("cpu.blocked")) return;
+    for (shape const& s : {shape{30, 300, 2},
+                           {300, 30, 8},
+                           {40, 1, 6},
+                           {3, 4, 12},
+                           {70, 90, 16},
+                           {37, 3, 40},
+                           {3, 37, 120},
+                           {16, 16, 20000},
+                           {2, 256, 6000}})
+      for (int transposes = 0; transposes < 4; ++transposes)
+        for (double const alpha : {1, -1, 2})
+          for (double const beta : {0, 1, -1}) {
+            INFO(s.m, "x", s.n, "x", s.k, " ", transposes, ", alpha ", alpha, ", beta ", beta);
+            variant const v{.trans_a = transposes % 2 == 1, .trans_b = transposes > 1, .alpha = alpha, .beta = beta};
+            auto const as_an_fma = [&]<class T>(T) {
+              T const nan = std::numeric_limits<T>::quiet_NaN();
+              std::vector<T> const a(static_cast<std::size_t>(s.m * s.k), T(1)),
+                  c(static_cast<std::size_t>(s.m * s.n), T(-0.0));
+              std::vector<T> b(static_cast<std::size_t>(s.k * s.n)), want = c;
+              for (std::int64_t p = 0; p < s.k; ++p)
+                for (std::int64_t j = 0; j < s.n; ++j)
+                  b[static_cast<std::size_t>(v.trans_b ? j * s.k + p : p * s.n + j)] = p % 2 == 0 ? T(1) : T(-1);
+              b[0] = nan;
+              for (std::int64_t i = 0; i < s.m; ++i)
+                for (std::int64_t j = 0; j < s.n; ++j) {
+                  T const sum = j == 0 ? nan : T(0), before = c[0];
+                  want[static_cast<std::size_t>(i * s.n + j)] =
+                      beta == 0 ? static_cast<T>(alpha) * sum
+                                : std::fma(static_cast<T>(alpha), sum, static_cast<T>(beta) * before);
+                }
+              for (int const threads : {1, 2, 3, 24}) {
+                CAPTURE(threads);
+                auto const got = multiplied(row, s, v, a, b, c, threads);
+                if (!got.empty()) CHECK(std::memcmp(got.data(), want.data(), want.size() * sizeof(T)) == 0);
+              }
+            };
+            if (row.dtype == dtype::f32)
+              as_an_fma(float());
+            else
+              as_an_fma(double());
+          }
   });
 }
 
