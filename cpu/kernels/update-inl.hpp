@@ -312,7 +312,7 @@ HWY_INLINE void update_all(tile_work<T> const& w, std::int64_t rows, bool do_mee
   }
 }
 
-// The same where lines are asked for and waited for, so that most multiplications are not felt.
+// The same where lines are asked for and waited for, so that the multiplication by an alpha of 1 is not felt.
 template <class T, int P>
 HWY_INLINE void update_all_asking(tile_work<T> const& w, std::int64_t rows) {
   constexpr int R = rows_at_a_time<P>, beside = rows_beside<P>;
@@ -322,7 +322,7 @@ HWY_INLINE void update_all_asking(tile_work<T> const& w, std::int64_t rows) {
     case ending::scaled: return update_groups<T, written, P, ending::scaled, true>(w, w.a, w.c, rows);
     case ending::streamed: return update_groups<T, written, P, ending::streamed, true>(w, w.a, w.c, rows);
     case ending::added: return update_groups<T, R, P, ending::added, true>(w, w.a, w.c, rows);
-    case ending::subtracted:
+    case ending::subtracted: return update_groups<T, R, P, ending::subtracted, true>(w, w.a, w.c, rows);
     case ending::combined: return update_groups<T, beside, P, ending::combined, true, true>(w, w.a, w.c, rows);
   }
 }

@@ -433,7 +433,7 @@ TEST_CASE("short sums are made in tiles of three vectors on Intel's processors, 
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
     auto const tile = [&](std::int64_t l2, std::int64_t k) {
       auto const t =
-          tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = l2, .l3 = 256 << 20}, kernel, product<T>(1000, 1000, k));
+          tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = l2, .l3 = 256 << 20}, kernel, product<T>(1100, 1000, k));
       return std::pair(t.rows, t.cols);
     };
     std::pair const most(kernel.mr, kernel.nr), low(std::int64_t{kernel.rows[3]}, std::int64_t{3 * kernel.lanes});
@@ -441,6 +441,29 @@ TEST_CASE("short sums are made in tiles of three vectors on Intel's processors, 
     CHECK(tile(2 << 20, 128) == (has_low ? low : most));
     CHECK(tile(2 << 20, 129) == most);
     CHECK(tile(1 << 20, 128) == most);
+  });
+}
+
+TEST_CASE("with a large L2 tiles are wider: of floats, and of doubles where the last would be of one vector") {
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    auto const width = [&](std::int64_t l2, std::int64_t m, std::int64_t vectors) {
+      auto const o = product<T>(m, vectors * kernel.lanes - 1, 300);
+      auto const t = tandem::cpu::choose_tiling({.l1 = 48 << 10, .l2 = l2, .l3 = 256 << 20}, kernel, o);
+      CHECK(t.rows == kernel.rows[static_cast<std::size_t>(t.cols / kernel.lanes)]);
+      return t.cols / kernel.lanes;
+    };
+    std::int64_t const narrow = kernel.nr / kernel.lanes;
+    bool const are_wider = narrow == 2 && kernel.rows[3] >= 8;
+    struct widths {
+      std::int64_t vectors, of_floats, of_doubles;
+    };
+    for (auto const& [vectors, of_floats, of_doubles] :
+         {widths{3, 3, 3}, {4, 4, 2}, {5, 3, 3}, {6, 3, 2}, {7, 4, 2}, {8, 4, 2}, {9, 3, 3}, {15, 3, 3}, {17, 3, 2}}) {
+      CAPTURE(vectors);
+      CHECK(width(2 << 20, 300, vectors) == (are_wider ? sizeof(T) == 4 ? of_floats : of_doubles : narrow));
+      CHECK(width(1 << 20, 3000, vectors) == narrow);
+    }
+    CHECK(width(2 << 20, 2000000 / kernel.lanes, 30) == narrow);  // of a large C
   });
 }
 
@@ -459,8 +482,8 @@ TEST_CASE("a C beyond L2 is asked for; on Intel's processors only if a tile has 
     CHECK(asks(1 << 20, many, kernel.nr));
     CHECK(asks(2 << 20, many, kernel.nr, 1));
     CHECK(asks(2 << 20, many, kernel.nr) == (kernel.nr * size > short_row));
-    CHECK(asks(1 << 20, many, kernel.nr + 1));
-    CHECK_FALSE(asks(2 << 20, many, kernel.nr + 1));
+    CHECK(asks(1 << 20, many, 4 * kernel.lanes + 1));
+    CHECK_FALSE(asks(2 << 20, many, 4 * kernel.lanes + 1));
     CHECK_FALSE(asks(1 << 20, 100, kernel.nr));
 
     // Where many threads share it, rows that lie together are a stream whatever their length.
