@@ -285,8 +285,13 @@ constexpr int rows_at_a_time = P <= 2                ? 8
                                : P <= 6              ? 4
                                                      : 3;
 
-// Where nothing is read of C, a stretch of each row is written, and few rows keep their stores together; of one term,
-// on lines, by vectors of `bytes`.
+// The same of a C that is not read: few rows keep their stores, which are a stretch of each, together.
+template <int P>
+constexpr int rows_written = !has_mask_registers || P > 2 ? rows_at_a_time<P>
+                             : P == 1                     ? 2
+                                                          : 4;
+
+// All rows; those of one term that are better on lines by vectors of `bytes`.
 template <class T, int P, int bytes>
 HWY_INLINE void update_all(tile_work<T> const& w, std::int64_t rows, bool do_meet) {
   auto const how = ending_of(w);
@@ -297,7 +302,7 @@ HWY_INLINE void update_all(tile_work<T> const& w, std::int64_t rows, bool do_mee
       if (how == ending::scaled) return write_rows_on_lines<T, D, ending::scaled>(w, rows);
     }
   constexpr int R = rows_at_a_time<P>, beside = rows_beside<P>;
-  constexpr int written = !has_mask_registers || P > 2 ? R : P == 1 ? 2 : 4;
+  constexpr int written = rows_written<P>;
   switch (how) {
     case ending::plain: return update_groups<T, written, P, ending::plain, false>(w, w.a, w.c, rows);
     case ending::scaled: return update_groups<T, written, P, ending::scaled, false>(w, w.a, w.c, rows);
@@ -312,13 +317,13 @@ HWY_INLINE void update_all(tile_work<T> const& w, std::int64_t rows, bool do_mee
   }
 }
 
-// The same where lines are asked for and waited for, so that the multiplication by an alpha of 1 is not felt.
+// The same where lines are asked for.
 template <class T, int P>
 HWY_INLINE void update_all_asking(tile_work<T> const& w, std::int64_t rows) {
   constexpr int R = rows_at_a_time<P>, beside = rows_beside<P>;
-  constexpr int written = !has_mask_registers || P > 2 ? R : P == 1 ? 2 : 4;
+  constexpr int written = rows_written<P>;
   switch (ending_of(w)) {
-    case ending::plain:
+    case ending::plain: return update_groups<T, written, P, ending::plain, true>(w, w.a, w.c, rows);
     case ending::scaled: return update_groups<T, written, P, ending::scaled, true>(w, w.a, w.c, rows);
     case ending::streamed: return update_groups<T, written, P, ending::streamed, true>(w, w.a, w.c, rows);
     case ending::added: return update_groups<T, R, P, ending::added, true>(w, w.a, w.c, rows);
