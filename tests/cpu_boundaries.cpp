@@ -6,7 +6,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -14,6 +13,7 @@
 
 #include <tandem/tandem.hpp>
 
+#include "tests/unit/awake.hpp"
 #include "tests/unit/guarded.hpp"
 #include "tests/unit/sequence.hpp"
 
@@ -181,14 +181,17 @@ class trial {
     run(1);
     std::vector<T> const one(c_.data(), c_.data() + c_.size());
     CHECK(std::ranges::none_of(one, [](T x) { return x != x; }));
-    // Threads take part in a small product if it comes again and again.
-    bool const is_small = p_.m * p_.n * p_.k < 4'000'000;
-    auto const until = std::chrono::steady_clock::now() + std::chrono::milliseconds(is_small ? 2 : 0);
+    // Threads take part in a small product if they wait for it.
+    constexpr int runs = 3;
+    if (p_.m * p_.n * p_.k < 4'000'000) {
+      awake_.wait(p_.threads);
+      CHECK(awake_.count() > 0);
+    }
     bool same = true;
-    do {
+    for (int i = 0; i < runs; ++i) {
       run(p_.threads);
       same = same && std::memcmp(one.data(), c_.data(), one.size() * sizeof(T)) == 0;
-    } while (std::chrono::steady_clock::now() < until);
+    }
     CHECK(same);
   }
 
@@ -197,6 +200,7 @@ class trial {
   std::vector<T> before_;     // C
   std::vector<double> sums_;  // (m, n)
   sequence value_;
+  static inline tests::awake_times awake_;
 };
 
 template <class T>

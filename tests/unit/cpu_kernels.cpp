@@ -10,9 +10,11 @@
 #include <cstring>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <random>
 #include <thread>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -44,6 +46,54 @@ struct variant {
   bool integers = true;
   bool reproducible = true;
 };
+
+// Where long double is software, as on Arm, it is left to where nothing else will do.
+template <class T>
+using wide_of = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+
+/// An element of A B, and of |A| |B|.
+template <class T>
+struct plain_sum {
+  wide_of<T> sum = 0, magnitude = 0;
+};
+
+using sums_key = std::tuple<std::int64_t, std::int64_t, std::int64_t, bool, bool, bool>;
+
+template <class T>
+std::map<sums_key, std::vector<plain_sum<T>>>& known_sums() {
+  thread_local std::map<sums_key, std::vector<plain_sum<T>>> known;
+  return known;
+}
+
+/// Plain loops in wider numbers, (m, n), each thread's own. The rows of a test case have the same operands, and adding
+/// these up again for each would take most of these tests' time.
+template <class T>
+std::vector<plain_sum<T>> const& plain_sums(problem const& p, T const* a, T const* b, bool integers) {
+  auto const [at, is_new] = known_sums<T>().try_emplace({p.m, p.n, p.k, p.trans_a, p.trans_b, integers});
+  auto& sums = at->second;
+  if (!is_new) return sums;
+  sums.resize(static_cast<std::size_t>(p.m * p.n));
+  // Both along k.
+  std::vector<T> row_of_a(static_cast<std::size_t>(p.k)), columns_of_b(static_cast<std::size_t>(p.n * p.k));  // (n, k)
+  for (std::int64_t j = 0; j < p.n; ++j)
+    for (std::int64_t l = 0; l < p.k; ++l)
+      columns_of_b[static_cast<std::size_t>(j * p.k + l)] = p.trans_b ? b[j * p.ldb + l] : b[l * p.ldb + j];
+  for (std::int64_t i = 0; i < p.m; ++i) {
+    for (std::int64_t l = 0; l < p.k; ++l)
+      row_of_a[static_cast<std::size_t>(l)] = p.trans_a ? a[l * p.lda + i] : a[i * p.lda + l];
+    for (std::int64_t j = 0; j < p.n; ++j) {
+      T const* const column = columns_of_b.data() + j * p.k;
+      plain_sum<T> of;
+      for (std::size_t l = 0; l < row_of_a.size(); ++l) {
+        wide_of<T> const term = static_cast<wide_of<T>>(row_of_a[l]) * column[l];
+        of.sum += term;
+        of.magnitude += std::abs(term);
+      }
+      sums[static_cast<std::size_t>(i * p.n + j)] = of;
+    }
+  }
+  return sums;
+}
 
 /// Runs what the row prepares for the problem; false: nothing.
 bool run_prepared(tandem::kernel const& row, problem const& p) {
@@ -99,6 +149,8 @@ std::int64_t errors(tandem::kernel const& row, shape const& s, variant const& v,
                             .c = c,
                             .ldc = ldc};
   if (row.refuses && !row.refuses(the_problem).empty()) return 0;  // a path that is not made for this layout
+  static std::vector<plain_sum<T>> const not_wanted;
+  auto const& sums = compared ? plain_sums(the_problem, a, b, v.integers) : not_wanted;
   if (just_before) just_before();
   if (prepared) {
     std::vector<T> const given(c, c + c_size);
@@ -110,27 +162,13 @@ std::int64_t errors(tandem::kernel const& row, shape const& s, variant const& v,
   if (result) result->assign(c, c + c_size);
   if (!compared) return 0;
 
-  // Where long double is software, as on Arm, it is left to where nothing else will do.
-  using wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+  using wide = wide_of<T>;
   wide const u = std::numeric_limits<T>::epsilon() / 2, steps = static_cast<wide>(k + 2);
   wide const gamma = v.integers ? 0 : steps * u / (1 - steps * u);
-  // Both along k: most of these tests' time is here.
-  std::vector<T> row_of_a(static_cast<std::size_t>(k)), columns_of_b(static_cast<std::size_t>(n * k));  // (n, k)
-  for (std::int64_t j = 0; j < n; ++j)
-    for (std::int64_t p = 0; p < k; ++p)
-      columns_of_b[static_cast<std::size_t>(j * k + p)] = v.trans_b ? b[j * ldb + p] : b[p * ldb + j];
   std::int64_t wrong = 0;
   for (std::int64_t i = 0; i < m; ++i) {
-    for (std::int64_t p = 0; p < k; ++p)
-      row_of_a[static_cast<std::size_t>(p)] = v.trans_a ? a[p * lda + i] : a[i * lda + p];
     for (std::int64_t j = 0; j < n; ++j) {
-      T const* const column = columns_of_b.data() + j * k;
-      wide sum = 0, magnitude = 0;
-      for (std::size_t p = 0; p < row_of_a.size(); ++p) {
-        wide const term = static_cast<wide>(row_of_a[p]) * column[p];
-        sum += term;
-        magnitude += std::abs(term);
-      }
+      auto const [sum, magnitude] = sums[static_cast<std::size_t>(i * n + j)];
       wide const old = before[static_cast<std::size_t>(i * ldc + j)];
       wide const want = v.alpha * sum + v.beta * old;
       wide const bound = gamma * (std::abs(v.alpha) * magnitude + std::abs(v.beta * old));
@@ -148,6 +186,7 @@ std::int64_t errors(tandem::kernel const& row, shape const& s, variant const& v,
 
 template <class F>
 void for_each_gemm(F&& f) {
+  known_sums<float>().clear(), known_sums<double>().clear();
   for (auto const& row : tandem::cpu::descriptor().kernels) {
     if (row.operation() != tandem::operation::gemm || (row.unavailable && !row.unavailable().empty())) continue;
     CAPTURE(row.name);
