@@ -47,13 +47,14 @@ double waking(int parts, double slowness) {
   return (2 + 0.2 * parts) * std::min(1.0, 0.5 * slowness) * microsecond;
 }
 
-/// A part's steps for one term: its tiles, each with some loads and a turn of the loop of its own, and what is packed,
-/// of B anew for each block of A and each piece of the part's rows. Where it is packed once, by many threads, it comes
-/// from far.
-double steps(std::int64_t rows, double vectors, tiling const& t, pieces_of_part const& cut) {
+/// A part's steps for one term of a C of n columns: its tiles, each with some loads and a turn of the loop of its own,
+/// and what is packed, of B anew for each block of A, unless it is one block, and each piece of the part's rows. Where
+/// it is packed once, by many threads, it comes from far.
+double steps(std::int64_t n, std::int64_t rows, double vectors, tiling const& t, pieces_of_part const& cut) {
   double const tiles = as_double(ceil_div(rows, t.rows));
   double const packing = cut.of_columns ? 12 : 4;
-  std::int64_t const times = std::max<std::int64_t>(ceil_div(rows, t.mc), cut.of_columns ? 1 : cut.count);
+  std::int64_t const blocks_of_a = t.nc < n ? ceil_div(rows, t.mc) : 1;
+  std::int64_t const times = std::max<std::int64_t>(blocks_of_a, cut.of_columns ? 1 : cut.count);
   double const packed_b = t.pack_b ? packing * as_double(times) : 0;
   return vectors * (as_double(rows) + 1.5 * tiles + packed_b) + (t.pack_a ? 0.35 * as_double(rows) : 0);
 }
@@ -188,6 +189,14 @@ tiling tiled(cache_sizes const& caches, operands<T> const& o, std::int64_t rows,
   std::int64_t const part_of_l3 = has_small_l2(caches) ? 16 : 8;
   t.mc = split(o.m, std::min<std::int64_t>(caches.l3 / part_of_l3, 4 << 20) / (size * t.kc) + rows, rows);
   return t;
+}
+
+/// Lets no more of a copy of A's columns be made at a time than stays in L2 beside B, where that is one block: tiles
+/// read it once, soon after.
+template <class T>
+void copy_to_l2(cache_sizes const& caches, operands<T> const& o, tiling& t) {
+  constexpr std::int64_t size = sizeof(T), places = 4;
+  if (t.pack_a && o.a_col != 1 && t.nc >= o.n) t.mc = split(o.m, caches.l2 / places / (size * t.kc) + t.rows, t.rows);
 }
 
 /// The lowest and widest tiles.
@@ -464,6 +473,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
       t.kc = stretch;
       t.a_ahead = rows_ahead * o.a_col, t.b_ahead = rows_ahead * o.b_row;
     }
+    copy_to_l2(caches, o, t);
     return t;
   }
   if (!transposed_b && !near && !in_pieces && is_rather_skinny(caches, kernel, o)) return skinny(caches, kernel, o);
@@ -472,6 +482,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   t.pack_a = o.a_col == 1 ? !lies_well(caches, o, t) || lies_in_many_pages(caches, o)
                           : !near && !columns_lie_well(caches, o, t);
   lower_tiles(caches, kernel, o, o.n, t);
+  copy_to_l2(caches, o, t);
   // Operands that stay in L2 need no copies.
   if (!transposed_b && near) t.pack_b = false, t.b_stays = true, t.nc = o.n;
   return t;
@@ -543,7 +554,7 @@ grid choose_grid(cache_sizes const& caches, microkernel<T> const& kernel, operan
   std::int64_t const most_shares = by_rows ? 2 : threads;
   constexpr double of_piece = 0.2, of_boundary = 150;
   grid best;
-  double best_cost = (steps(o.m, halves / 2, t, {}) + of_byte * size * as_double(o.m + o.n)) * k;
+  double best_cost = (steps(o.n, o.m, halves / 2, t, {}) + of_byte * size * as_double(o.m + o.n)) * k;
   if (best_cost < 2 * waking(2, slowness)) return best;
   auto const consider = [&](grid const& g) {
     double const share = std::ceil(halves / g.cols) / 2;
@@ -555,7 +566,7 @@ grid choose_grid(cache_sizes const& caches, microkernel<T> const& kernel, operan
     double const beginning = g.cols == 1 ? 0 : by_rows ? begins_by_rows : is_short ? begins : 0;
     double const read = (as_double(rows) + piece + beginning) * terms * size;  // bytes of A and B
     auto const cut = choose_pieces(o, t, g);
-    double part = steps(rows, share, t, cut);
+    double part = steps(o.n, rows, share, t, cut);
     if (t.pack_b && is_shared_by_many(g)) {
       // The narrower a part, the fewer multiply-adds for each load of A; and the slowest thread has a share of a piece
       // left when the others are done.

@@ -223,11 +223,16 @@ HWY_INLINE void add_steps(std::int64_t steps, rows_of<T, R>& a, Rows& rows, hn::
   }
 }
 
-// A packed panel of B, row by row.
+// A packed panel of B, row by row. With AVX-512 later rows are asked for from L2: where others use the other half of a
+// core of Intel's they come late by themselves. AVX2's tiles have no instructions to spare.
 template <class T, class D, int V>
 struct packed_rows {
   HWY_INLINE void next(hn::Vec<D> (&b_row)[V]) {
-    constexpr int N = static_cast<int>(hn::MaxLanes(D()));
+    constexpr int N = static_cast<int>(hn::MaxLanes(D())), rows_ahead = 16;
+    if constexpr (has_mask_registers) {
+      HWY_UNROLL(4)
+      for (int v = 0; v < V; ++v) __builtin_prefetch(at + (rows_ahead * V + v) * N);
+    }
     HWY_UNROLL(4)
     for (int v = 0; v < V; ++v) b_row[v] = in_register(hn::Load(D(), at + v * N));
     at += V * N;

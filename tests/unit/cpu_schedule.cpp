@@ -11,6 +11,7 @@
 #include <cstring>
 #include <limits>
 #include <string>
+#include <tuple>
 
 #include <tandem/error.hpp>
 
@@ -147,6 +148,46 @@ TEST_CASE("a transposed A is copied where its columns would meet in L2, or are p
     CHECK_FALSE(copied(1536, 1000, 1003));
     CHECK(copied(1537, 1000, 1003));
     CHECK_FALSE(copied(250, 250, page));  // all stay in L2
+  });
+}
+
+TEST_CASE(
+    "a copy of A's columns is made a part at a time that stays in L2, if B is one block, and goes to L3 beside more") {
+  for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    auto const copy = [&](std::int64_t n, std::int64_t k) {
+      auto const t = tandem::cpu::choose_tiling(intel, kernel, product<T>(20000, n, k, true));
+      REQUIRE((t.pack_a && t.pack_b));
+      CHECK((t.nc == n) == (n <= 100));
+      return t.mc * t.kc * static_cast<std::int64_t>(sizeof(T));
+    };
+    std::int64_t const rows = 14 * 4096;  // bytes
+    for (std::int64_t const n : {std::int64_t{3 * kernel.lanes + 1}, std::int64_t{100}})
+      for (std::int64_t const k : {200, 512, 3000}) {
+        CAPTURE(n);
+        CAPTURE(k);
+        CHECK((copy(n, k) > intel.l2 / 8 && copy(n, k) <= intel.l2 / 4 + rows));
+      }
+    CHECK((copy(2000, 512) > intel.l2 && copy(2000, 512) <= (4 << 20) + rows));
+  });
+}
+
+TEST_CASE("threads share a product alike however much of A is copied at a time, if B is one block") {
+  for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    for (std::int64_t const m : {900, 3000, 20000})
+      for (std::int64_t const n : {3 * kernel.lanes + 1, 60, 100})
+        for (std::int64_t const k : {100, 250, 512, 2000})
+          for (int const threads : {2, 3, 4, 8, 16}) {
+            INFO(m, "x", n, "x", k, " ", threads);
+            auto const o = product<T>(m, n, k, true);
+            auto t = tandem::cpu::choose_tiling(intel, kernel, o);
+            auto const parts = [&] {
+              auto const g = tandem::cpu::choose_grid(intel, kernel, o, t, threads, true, asleep);
+              return std::tuple(g.rows, g.cols, g.terms);
+            };
+            auto const a_part = parts();
+            t.mc = m;
+            CHECK(parts() == a_part);
+          }
   });
 }
 
