@@ -18,8 +18,10 @@ void plain_axpy(std::int64_t n, T alpha, T const* x, std::int64_t stride_x, T* y
   for (std::int64_t i = 0; i < n; ++i) y[i * stride_y] = std::fma(alpha, x[i * stride_x], y[i * stride_y]);
 }
 
+}  // namespace
+
 template <class T>
-axpy_function<T> best_axpy() {
+host_axpy<T> best_axpy() {
   for (instruction_set const* set : instruction_sets()) {
     axpy_function<T> candidate = nullptr;
     if constexpr (std::same_as<T, float>)
@@ -31,16 +33,14 @@ axpy_function<T> best_axpy() {
   return plain_axpy<T>;
 }
 
-}  // namespace
-
 template <class T>
 void axpy(axpy_problem const& p, execution const& e) {
-  static axpy_function<T> const run = best_axpy<T>();
+  static auto const run = best_axpy<T>();
   T const alpha = static_cast<T>(p.alpha);
   T const* const x = static_cast<T const*>(p.x);
   T* const y = static_cast<T*>(p.y);
-  constexpr std::int64_t size = sizeof(T), near = 64 << 10;  // bytes of y that one thread is done with at once
-  if (p.n * size < near) return run(p.n, alpha, x, p.stride_x, y, p.stride_y);
+  if (p.n <= most_at_once<T>) return run(p.n, alpha, x, p.stride_x, y, p.stride_y);
+  constexpr std::int64_t size = sizeof(T);
   // Threads share nothing here, and soon gain where one alone is slow: on Intel's of late.
   constexpr double a_microsecond = 2e4;  // bytes of y
   double const in_cache = has_large_l2(host_caches()) ? 6e3 : 1.3e4;
@@ -57,5 +57,7 @@ void axpy(axpy_problem const& p, execution const& e) {
 
 template void axpy<float>(axpy_problem const&, execution const&);
 template void axpy<double>(axpy_problem const&, execution const&);
+template host_axpy<float> best_axpy();
+template host_axpy<double> best_axpy();
 
 }  // namespace tandem::cpu

@@ -76,7 +76,9 @@ kernel axpy_row() {
           .run = {},
           .plan = {},
           .cost = {},
-          .run_axpy = axpy<T>};
+          .run_axpy = axpy<T>,
+          .axpy_at_once = best_axpy<T>(),
+          .most_at_once = most_at_once<T>};
 }
 
 std::vector<kernel> all_rows() {

@@ -232,12 +232,12 @@ kernel const& select(request const& wanted) {
 }
 
 kernel const& select_axpy(axpy_problem const& p, axpy_options const& options) {
-  if (is_usual(options.kernel, p.memory, options.backend)) {
-    static auto const& f32 = select({operation::axpy, dtype::f32, memory::host, backend::cpu, {}, nullptr});
-    static auto const& f64 = select({operation::axpy, dtype::f64, memory::host, backend::cpu, {}, nullptr});
-    return p.dtype == dtype::f32 ? f32 : f64;
-  }
   return select({operation::axpy, p.dtype, p.memory, options.backend, options.kernel, nullptr});
+}
+
+kernel const* open_axpy(dtype type) {
+  if (!kernel_from_environment().empty()) return nullptr;
+  return &select({operation::axpy, type, memory::host, backend::cpu, {}, nullptr});
 }
 
 }  // namespace dispatch

@@ -23,8 +23,11 @@ inline bool is_degenerate(problem const& p) { return p.m == 0 || p.n == 0 || p.k
 /// The row named, or the cheapest that fits. Throws unknown_kernel, unavailable, mixed_memory or unsupported.
 kernel const& select(request const& wanted);
 
-/// `select` for an axpy, which for the usual call on the host is done once and for all.
+/// `select` for an axpy.
 kernel const& select_axpy(axpy_problem const& p, axpy_options const& options);
+
+/// The row of an axpy on the host that leaves the kernel open; nullptr where TANDEM_KERNEL has a say.
+kernel const* open_axpy(dtype type);
 
 /// Throws unless the row can run on this machine, on views in this memory, on this element type.
 void check_row(kernel const& row, operation op, dtype type, memory where);

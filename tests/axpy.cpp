@@ -5,6 +5,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <tandem/tandem.hpp>
@@ -92,6 +93,40 @@ TEST_CASE_TEMPLATE("axpy with alpha = 0 leaves y as it is, NaN in x or not", T, 
   axpy(0, vector_view<T const>(x, 3), vector_view<T>(y, 3));
   CHECK(y[0] == 1);
   CHECK(y[2] == 3);
+}
+
+TEST_CASE_TEMPLATE("an alpha that the element type has no room for is 0, of short vectors and long ones", T, float,
+                   double) {
+  double const tiny = std::is_same_v<T, float> ? 1e-60 : 0.0;
+  for (std::size_t const n : {1, 1000, 100000}) {
+    std::vector<T> const x(n, std::numeric_limits<T>::quiet_NaN());
+    std::vector<T> y(n, T(3));
+    auto const size = static_cast<std::int64_t>(n);
+    axpy(tiny, vector_view<T const>(x.data(), size), vector_view<T>(y.data(), size));
+    CHECK(y == std::vector<T>(n, T(3)));
+  }
+}
+
+// Where a short vector ends, and one that needs no threads (cpu/axpy.hpp), a plain call takes another way.
+TEST_CASE_TEMPLATE("a plain call leaves what its row leaves, and nothing but y", T, float, double) {
+  auto const* const row = find_kernel(std::is_same_v<T, float> ? "cpu.axpy.f32" : "cpu.axpy.f64");
+  REQUIRE(row != nullptr);
+  std::int64_t const most = row->most_at_once;
+  REQUIRE(most > 100);
+  for (std::int64_t const n :
+       {std::int64_t{0}, std::int64_t{1}, std::int64_t{5}, std::int64_t{64}, most - 1, most, most + 1})
+    for (std::int64_t const stride_y : {1, 2, -3})
+      for (std::int64_t const stride_x : {1, 0, 5}) {
+        CAPTURE(n);
+        CAPTURE(stride_x);
+        CAPTURE(stride_y);
+        vectors<T> v(n, stride_x, stride_y);
+        auto wanted = v.y;
+        vector_view<T const> const x(v.at(v.x, stride_x), n, stride_x);
+        axpy_with(*row, 0.3, x, vector_view<T>(v.at(wanted, stride_y), n, stride_y));
+        axpy(0.3, x, vector_view<T>(v.at(v.y, stride_y), n, stride_y));
+        CHECK(v.y == wanted);
+      }
 }
 
 TEST_CASE_TEMPLATE("axpy takes one and the same view twice, and interleaved ones", T, float, double) {

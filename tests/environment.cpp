@@ -30,6 +30,21 @@ struct product {
   }
 };
 
+/// y = x + y of 1 and 2; what an error said, with y untouched.
+std::string add() {
+  float const x = 1;
+  float y = 2;
+  try {
+    axpy(1, vector_view<float const>(&x, 1), vector_view<float>(&y, 1));
+  } catch (error const& e) {
+    CHECK(e.code() == errc::unknown_kernel);
+    CHECK(y == 2);
+    return e.what();
+  }
+  CHECK(y == 3);
+  return "no error";
+}
+
 std::string wanted() {
   char const* const value = std::getenv("TANDEM_KERNEL");
   return value ? value : "";
@@ -42,6 +57,7 @@ TEST_CASE("a kernel from the environment runs where the call names none") {
   CHECK(multiply.c == std::vector<float>(16, 4));
   // Its rows are the ones chosen: Eigen has none of that name.
   CHECK(product().refusal({.backend = backend::eigen}).find("(from TANDEM_KERNEL)") != std::string::npos);
+  CHECK(add() == "no error");  // which it does not name
 }
 
 TEST_CASE("an unknown kernel in the environment is an error, unless the call names one") {
@@ -50,6 +66,7 @@ TEST_CASE("an unknown kernel in the environment is an error, unless the call nam
   product multiply;
   multiply({.kernel = "outer_product"});
   CHECK(multiply.c == std::vector<float>(16, 4));
+  CHECK(add().find("'no_such_kernel' (from TANDEM_KERNEL)") != std::string::npos);
 }
 
 TEST_CASE("the program was given a value that it tests") {

@@ -21,9 +21,9 @@ tandem::backend chosen_backend();
 /// Prints the routine and the reason to stderr and ends the program: for errors that BLAS has no argument number for.
 [[noreturn]] void end_program(routine which, char const* reason);
 
-/// Runs `work`; an exception ends the program.
+/// Runs `work`; an exception ends the program. In line, since a tiny product would feel another call.
 template <class F>
-void guard(routine which, F&& work) noexcept {
+[[gnu::always_inline]] inline void guard(routine which, F&& work) noexcept {
   try {
     work();
   } catch (std::exception const& e) {

@@ -57,8 +57,9 @@ matrix_view<T const> operand(T const* data, tandem_blas_int rows, tandem_blas_in
                     : matrix_view<T const>(data, rows, cols, ld, layout);
 }
 
+// In line as its callers are: a tiny product would feel a `product` that is written to memory.
 template <class T>
-void multiply(routine which, product<T> const& p) {
+[[gnu::always_inline]] inline void multiply(routine which, product<T> const& p) {
   tandem_blas_int const k = p.alpha == 0 ? 0 : p.k;  // nothing of A or B is looked at
   if (p.m == 0 || p.n == 0 || (k == 0 && p.beta == 1)) return;
   guard(which, [&] {
@@ -72,7 +73,8 @@ bool is_letter(char option, char upper) { return option == upper || option == up
 bool is_transpose(char option) { return is_letter(option, 'T') || is_letter(option, 'C'); }
 
 template <class T>
-void from_fortran(routine which, char const* name, char trans_a, char trans_b, product<T> const& p) {
+[[gnu::always_inline]] inline void from_fortran(routine which, char const* name, char trans_a, char trans_b,
+                                                product<T> const& p) {
   enter(which);
   tandem_blas_int const wrong = !is_letter(trans_a, 'N') && !is_transpose(trans_a)   ? 1
                                 : !is_letter(trans_b, 'N') && !is_transpose(trans_b) ? 2
@@ -86,8 +88,9 @@ bool is_option(CBLAS_TRANSPOSE option) {
 }
 
 template <class T>
-void from_c(routine which, char const* name, char const* fortran_name, CBLAS_LAYOUT layout, CBLAS_TRANSPOSE trans_a,
-            CBLAS_TRANSPOSE trans_b, product<T> const& p) {
+[[gnu::always_inline]] inline void from_c(routine which, char const* name, char const* fortran_name,
+                                          CBLAS_LAYOUT layout, CBLAS_TRANSPOSE trans_a, CBLAS_TRANSPOSE trans_b,
+                                          product<T> const& p) {
   enter(which);
   if (layout != CblasRowMajor && layout != CblasColMajor)
     return report_option(interface::c_col_major, name, 1, "Illegal layout setting, %d\n", layout);

@@ -19,7 +19,9 @@ struct axpy_options {  // the order of the members is part of the interface
 /// x and y have the same size; x may have stride 0 (one element, added everywhere), y may not.
 /// Host views: finished on return. Device views: asynchronous on `options.stream`. alpha = 0 never reads x.
 /// Throws `tandem::error`, with y untouched, when an argument is wrong or the backend or kernel is not there.
-void axpy(double alpha, vector_view<float const> x, vector_view<float> y, axpy_options const& options = {});
-void axpy(double alpha, vector_view<double const> x, vector_view<double> y, axpy_options const& options = {});
+void axpy(double alpha, vector_view<float const> const& x, vector_view<float> const& y,
+          axpy_options const& options = {});
+void axpy(double alpha, vector_view<double const> const& x, vector_view<double> const& y,
+          axpy_options const& options = {});
 
 }  // namespace tandem

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <tandem/axpy.hpp>
@@ -45,6 +46,10 @@ struct axpy_problem {
   void* y = nullptr;
   std::int64_t stride_y = 1;
 };
+
+/// An axpy in host memory by the calling thread; the arguments are those of an `axpy_problem`.
+template <class T>
+using host_axpy = void (*)(std::int64_t n, T alpha, T const* x, std::int64_t stride_x, T* y, std::int64_t stride_y);
 
 /// How a kernel is to run: on which stream (device memory), on how many threads (host; 0: as many as OpenMP offers),
 /// and whether its bits must not depend on their number.
@@ -112,6 +117,10 @@ struct kernel {
 
   /// Computes an axpy instead; a row has either `run` or `run_axpy`.
   std::function<void(axpy_problem const&, execution const&)> run_axpy = {};
+  /// The same for n up to `most_at_once`: beside a short vector an `axpy_problem` would be felt. Unset: `run_axpy`
+  /// does as well.
+  std::variant<std::monostate, host_axpy<float>, host_axpy<double>> axpy_at_once = {};
+  std::int64_t most_at_once = 0;  ///< elements
 
   tandem::operation operation() const noexcept { return run_axpy ? operation::axpy : operation::gemm; }
   /// The second part of the name.
