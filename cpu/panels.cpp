@@ -170,7 +170,8 @@ struct block {
       return packing;
     }
     bool const asks = w.asks_for_c || w.a_ahead != 0 || w.b_ahead != 0 || w.next_rows > 0;
-    return kernel.tile(t.pack_b ? source::packed : source::in_place, width, height, asks);
+    return kernel.tile(t.pack_b ? source::packed : source::in_place, width, height,
+                       asks ? asking::far : asking::nothing);
   }
 
   void multiply(work_of_block<T>& w, std::int64_t i, std::int64_t height, std::int64_t j) const {

@@ -105,9 +105,8 @@ template <class T>
 
 /// The tiles of m x n elements beside a transposed B: w.b is its first column, and w.b_row the elements from one to the
 /// next. `most_packed`: elements of the panel of B on the stack.
-template <class T, std::int64_t most_packed>
-[[gnu::noinline]] void multiply_tiles_packed(microkernel<T> const& kernel, tile_work<T>& w, std::int64_t m,
-                                             std::int64_t n) {
+template <class T, std::int64_t most_packed, class Work>
+[[gnu::noinline]] void multiply_tiles_packed(microkernel<T> const& kernel, Work& w, std::int64_t m, std::int64_t n) {
   alignas(64) T packed_b[most_packed];  // (k, columns of a tile)
   std::int64_t const fits = quotient(most_packed, w.k * kernel.lanes);
   column_tiles<T> const columns(kernel, m, n, std::min(fits, kernel.nr / kernel.lanes));
@@ -117,7 +116,7 @@ template <class T, std::int64_t most_packed>
   for (std::int64_t i = 0, j = 0; j < n; j += w.cols, w.c += w.cols, ++i) {
     w.cols = columns.size(i, j);
     kernel.pack_b[static_cast<std::size_t>(kernel.width_of(w.cols))](b + j * apart, apart, 1, w.cols, w.k, packed_b);
-    multiply_column_of_tiles(kernel, source::packed, w, m);
+    multiply_column_of_tiles(kernel, source::packed, w, m, i == 0);
   }
   w.b = b;
 }
@@ -125,9 +124,11 @@ template <class T, std::int64_t most_packed>
 /// The same. Threads of small stacks have room for few terms.
 template <class T>
 void multiply_tiles_packed(microkernel<T> const& kernel, tile_work<T>& w, std::int64_t m, std::int64_t n) {
-  constexpr std::int64_t vector = 64 / sizeof(T), few_terms = 32, widest = 4;
+  constexpr std::int64_t vector = 64 / sizeof(T), few_terms = 32, widest = 4, most = vector * most_packed_terms;
   if (w.k <= few_terms) return multiply_tiles_packed<T, vector * widest * few_terms>(kernel, w, m, n);
-  multiply_tiles_packed<T, vector * most_packed_terms>(kernel, w, m, n);
+  if (!may_ask_soon(kernel, m, n, w.k)) return multiply_tiles_packed<T, most>(kernel, w, m, n);
+  soon_tile_work<T> asking{w};
+  multiply_tiles_packed<T, most>(kernel, asking, m, n);
 }
 
 /// `left`: columns that are left over.

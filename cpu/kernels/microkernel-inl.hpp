@@ -14,14 +14,23 @@ constexpr int most_rows(int registers, int vectors, int mr) {
   return fits < mr ? fits : mr;
 }
 
+// A tile by what it asks for. AVX2's have no instructions to spare for what may be near.
+constexpr bool asks_soon = has_mask_registers;
+template <class T, class D, int R, int V, source S>
+constexpr typename microkernel<T>::by_asking tiles_of() {
+  typename microkernel<T>::by_asking f = {tile<T, D, R, V, S, asking::nothing>, tile<T, D, R, V, S, asking::far>};
+  if constexpr (asks_soon) f[2] = tile<T, D, R, V, S, asking::soon>;
+  return f;
+}
+
 // The tiles of one width: V vectors of D, R rows and fewer.
 template <class T, class D, int R, int V>
 constexpr void fill(microkernel<T>& k, int width) {
   if constexpr (R > 0) {
     k.rows[width] = R > k.rows[width] ? R : k.rows[width];
     k.pack_b[width] = pack<T, V* static_cast<int>(hn::MaxLanes(D()))>;
-    k.tiles[0][width][R - 1] = {tile<T, D, R, V, source::packed, false>, tile<T, D, R, V, source::packed, true>};
-    k.tiles[1][width][R - 1] = {tile<T, D, R, V, source::in_place, false>, tile<T, D, R, V, source::in_place, true>};
+    k.tiles[0][width][R - 1] = tiles_of<T, D, R, V, source::packed>();
+    k.tiles[1][width][R - 1] = tiles_of<T, D, R, V, source::in_place>();
     fill<T, D, R - 1, V>(k, width);
   }
 }
@@ -102,6 +111,7 @@ constexpr microkernel<T> make_microkernel() {
   using full = hn::ScalableTag<T>;
   microkernel<T> k;
   k.mr = mr, k.nr = nr, k.lanes = N;
+  k.asks_soon = asks_soon;
   constexpr int deep = registers / 8;  // four sums of each, and a row of B beside them
   k.most_deep = deep;
   // Only where half a vector costs half of one: AVX-512 on processors of 256-bit units.

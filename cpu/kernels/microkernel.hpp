@@ -45,6 +45,20 @@ struct packing_tile_work : far_tile_work<T> {
   T* panel = nullptr;
 };
 
+/// The same for a tile on operands that stay near once they are there, but may come from memory: what the next ones
+/// read, for L2.
+template <class T>
+struct soon_tile_work : tile_work<T> {
+  /// Lines of A, one at each step of k, `step` bytes apart, and `gap` bytes more behind each `lines` of them.
+  char const* next = nullptr;
+  std::int64_t step = 0, gap = 0, lines = 1;
+  /// A row of C at each step, `cols` elements of it, up to the last one, and rows of B that are `b_ahead` elements from
+  /// those that are read; null: neither.
+  T const* next_c = nullptr;
+  T const* last_c = nullptr;
+  std::int64_t b_ahead = 0;
+};
+
 /// C (rows x cols) = alpha A B + beta C as dot products: A's rows and B's columns are contiguous.
 template <class T>
 struct dot_work {
@@ -62,7 +76,9 @@ struct dot_work {
 /// Where a tile reads B: from a packed panel, or where it lies.
 enum class source { packed, in_place };
 
-/// A tile that asks is given far_tile_work.
+/// What a tile asks for ahead: nothing, or what far_tile_work or soon_tile_work, which it is given, says.
+enum class asking { nothing, far, soon };
+
 template <class T>
 using tile_function = void (*)(tile_work<T> const&);
 
@@ -93,8 +109,9 @@ struct microkernel {
   std::array<int, widths> rows = {};  ///< the most rows of a tile, by its width; 0: there is none
   bool half_costs_half = false;       ///< half a vector takes half the time of one
   int enough_sums = 20;               ///< vectors of sums of a tile of a small product: more would only end later
-  using near_and_far = std::array<tile_function<T>, 2>;                               // the second asks for what is far
-  std::array<std::array<std::array<near_and_far, most_rows>, widths>, 2> tiles = {};  // (source, width, rows - 1)
+  bool asks_soon = false;             ///< has tiles that are given soon_tile_work
+  using by_asking = std::array<tile_function<T>, 3>;
+  std::array<std::array<std::array<by_asking, most_rows>, widths>, 2> tiles = {};  // (source, width, rows - 1)
   /// By width and rows - 1: tiles on B where it lies, of `most_deep` rows times vectors and fewer, which would wait for
   /// their own sums. In whatever tile, the terms of a sum are added in the same order.
   std::array<std::array<tile_function<T>, 4>, widths> deep_tiles = {};
@@ -177,9 +194,9 @@ struct microkernel {
     return packing_tiles[static_cast<std::size_t>(width)][static_cast<std::size_t>(tile_rows - 1)];
   }
   std::int64_t elements(int width) const { return width == 0 ? lanes / 2 : width * lanes; }
-  tile_function<T> tile(source b, int width, std::int64_t tile_rows, bool asks = false) const {
+  tile_function<T> tile(source b, int width, std::int64_t tile_rows, asking ahead = asking::nothing) const {
     auto const& of_width = tiles[static_cast<std::size_t>(b)][static_cast<std::size_t>(width)];
-    return of_width[static_cast<std::size_t>(tile_rows - 1)][asks ? 1 : 0];
+    return of_width[static_cast<std::size_t>(tile_rows - 1)][static_cast<std::size_t>(ahead)];
   }
 };
 

@@ -366,8 +366,62 @@ HWY_INLINE void add_products_in_place(Work const& w, rows_of<T, R> const& a, fir
     add_products_of_rows<T, D, R, V, ahead, false>(w, a, last, acc);
 }
 
-// The tile of R rows and V vectors of D; `asks`: for what is far from the processor.
-template <class T, class D, int R, int V, source S, bool asks>
+// Any rows of B, beside which a line is asked for, and perhaps a row of C.
+template <class T, int V, int N, bool with_c, class Rows>
+struct rows_and_soon {
+  HWY_INLINE rows_and_soon(soon_tile_work<T> const& w, Rows const& rows_of_b)
+      : rows(rows_of_b),
+        at(w.next),
+        step(w.step),
+        gap(w.gap),
+        lines(w.lines),
+        left(w.lines),
+        c(w.next_c),
+        last_c(w.last_c),
+        ldc(w.ldc) {}
+  template <class Vectors>
+  HWY_INLINE void next(Vectors& b_row) {
+    __builtin_prefetch(at, 0, 2);
+    at += step;
+    if (--left == 0) at += gap, left = lines;
+    if constexpr (with_c) {
+      HWY_UNROLL(4)
+      for (int v = 0; v < V; ++v) __builtin_prefetch(c + v * N, 0, 2);
+      c = c < last_c ? c + ldc : c;
+    }
+    rows.next(b_row);
+  }
+  Rows rows;
+  char const* at;
+  std::int64_t step, gap, lines, left;
+  T const* c;
+  T const* last_c;
+  std::int64_t ldc;
+};
+
+template <class T, class D, int R, int V, source S>
+HWY_INLINE void add_products_soon(soon_tile_work<T> const& w, rows_of<T, R> a, first_lanes<D> const& last,
+                                  hn::Vec<D> (&acc)[R][V]) {
+  constexpr int N = static_cast<int>(hn::MaxLanes(D()));
+  auto const add = [&](auto rows) HWY_ATTR { add_steps<T, D, R, V>(w.k, a, rows, acc); };
+  if constexpr (S == source::packed) {
+    using packed = packed_rows<T, D, V>;
+    if (w.next_c != nullptr)
+      add(rows_and_soon<T, V, N, true, packed>(w, {w.b}));
+    else
+      add(rows_and_soon<T, V, N, false, packed>(w, {w.b}));
+  } else {
+    using with_b = rows_in_place<T, D, R, V, asked::b, false>;
+    using alone = rows_in_place<T, D, R, V, asked::nothing, false>;
+    if (w.next_c != nullptr)
+      add(rows_and_soon<T, V, N, true, with_b>(w, {w.b, w.b_row, last, a, w.b_ahead}));
+    else
+      add(rows_and_soon<T, V, N, false, alone>(w, {w.b, w.b_row, last, a}));
+  }
+}
+
+// The tile of R rows and V vectors of D.
+template <class T, class D, int R, int V, source S, asking ahead>
 HWY_NOINLINE void tile(tile_work<T> const& w) {
   D const d;
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
@@ -381,9 +435,11 @@ HWY_NOINLINE void tile(tile_work<T> const& w) {
     HWY_UNROLL(4)
     for (int v = 0; v < V; ++v) acc[r][v] = hn::Zero(d);
   }
-  if constexpr (S == source::packed) {
-    add_products_packed<T, D, R, V, asks>(w, a, packed_rows<T, D, V>{w.b}, acc);
-  } else if constexpr (!asks) {
+  if constexpr (ahead == asking::soon) {
+    add_products_soon<T, D, R, V, S>(static_cast<soon_tile_work<T> const&>(w), a, last, acc);
+  } else if constexpr (S == source::packed) {
+    add_products_packed<T, D, R, V, ahead == asking::far>(w, a, packed_rows<T, D, V>{w.b}, acc);
+  } else if constexpr (ahead == asking::nothing) {
     add_products_in_place<T, D, R, V, asked::nothing>(w, a, last, acc);
   } else {
     auto const& far = static_cast<far_tile_work<T> const&>(w);

@@ -3,14 +3,17 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "cpu/dots.hpp"
 #include "cpu/kernels/microkernel.hpp"
 #include "cpu/panels.hpp"
+#include "cpu/tiles.hpp"
 #include "tests/unit/each_microkernel.hpp"
 #include "tests/unit/guarded.hpp"
 
@@ -254,6 +257,92 @@ TEST_CASE("deep tiles of halves of vectors are right at every width, with the bi
       }
     CHECK(there == (kernel.lanes * sizeof(T) == 64 ? 10 : 0));
   });
+}
+
+TEST_CASE("tiles that ask for what is read soon, of every height and width, on B packed and where it lies") {
+  for_each_microkernel([]<class T>(microkernel<T> const& kernel) {
+    using tandem::cpu::source;
+    constexpr std::int64_t most_k = 33;
+    if (!kernel.asks_soon) return;
+    std::int64_t const most = microkernel<T>::most_rows, most_cols = 4 * kernel.lanes;
+    operand<T> a(most * (most_k + 17) * 2), b(most_k * (most_cols + 3));
+    checked_c<T> c(most * (most_cols + 5));
+    std::vector<T> panel(static_cast<std::size_t>(most_k * most_cols) + 64 / sizeof(T));
+    auto* const aligned = reinterpret_cast<T*>((reinterpret_cast<std::uintptr_t>(panel.data()) + 63) / 64 * 64);
+    for (int width = 0; width < kernel.widths; ++width)
+      for (std::int64_t rows = 1; rows <= kernel.rows[static_cast<std::size_t>(width)]; ++rows)
+        for (std::int64_t const cols : {kernel.elements(width), kernel.elements(width) - 1})
+          for (std::int64_t const k : {1, 2, 33})
+            for (bool const trans_a : {false, true}) {
+              INFO(rows, " x ", cols, " x ", k, " width ", width, trans_a);
+              auto const sums = sums_of_terms(a, b, rows, cols, k, trans_a);
+              kernel.pack_b[static_cast<std::size_t>(width)](b.data(), 1, b.ld(), cols, k, aligned);
+              for (auto const from : {source::packed, source::in_place})
+                for (bool const with_c : {false, true})
+                  for (auto const& s : all_scalars)
+                    CHECK(c.errors({rows, cols, cols + 2, 1}, sums, s, [&](T* to) {
+                      tandem::cpu::soon_tile_work<T> w;
+                      w.k = k;
+                      w.a = a.data(), w.a_row = trans_a ? 1 : a.ld(), w.a_col = trans_a ? a.ld() : 1;
+                      w.b = from == source::packed ? aligned : b.data(), w.b_row = b.ld();
+                      w.alpha = static_cast<T>(s.alpha), w.beta = static_cast<T>(s.beta);
+                      w.c = to, w.ldc = cols + 2, w.cols = cols;
+                      w.next = reinterpret_cast<char const*>(a.data()), w.step = 64, w.lines = 3, w.gap = -100;
+                      if (with_c) w.next_c = to, w.last_c = to + (rows - 1) * w.ldc, w.b_ahead = 2 * b.ld();
+                      kernel.tile(from, width, rows, tandem::cpu::asking::soon)(w);
+                    }) == 0);
+            }
+  });
+}
+
+TEST_CASE("a column of tiles asks once for A, as it passes first, for all of C, and for B with its first tile") {
+  constexpr std::int64_t line = 64, k = 128, height = 14, tiles = 20, m = tiles * height;
+  // Addresses alone are looked at.
+  auto const* const first_a = reinterpret_cast<float const*>(std::uintptr_t{1} << 20);
+  auto* const first_c = reinterpret_cast<float*>(std::uintptr_t{1} << 30);
+  for (bool const trans_a : {false, true})
+    for (std::int64_t const gap : {0, 5, 1000})
+      for (bool const is_new : {false, true}) {
+        INFO("A transposed ", trans_a, ", gap ", gap, ", new ", is_new);
+        tandem::cpu::soon_tile_work<float> w;
+        w.k = k, w.ldc = 50, w.b_row = 70;
+        w.a_row = trans_a ? 1 : k + gap, w.a_col = trans_a ? m + gap : 1;
+        std::set<std::uintptr_t> lines;
+        std::set<float const*> rows;
+        int askers_for_b = 0;
+        for (std::int64_t above = 0; above < tiles; ++above) {
+          w.a = first_a + above * height * w.a_row;
+          if (ask_soon<float>(w, above, height, above + 1 == tiles, first_c, m, is_new) == tandem::cpu::asking::nothing)
+            continue;
+          auto const* at = w.next;
+          auto const* c = w.next_c;
+          auto left = w.lines;
+          for (std::int64_t p = 0; p < k; ++p) {
+            lines.insert(reinterpret_cast<std::uintptr_t>(at) / line);
+            at += w.step;
+            if (--left == 0) at += w.gap, left = w.lines;
+            if (c == nullptr) continue;
+            rows.insert(c);
+            if (c < w.last_c) c += w.ldc;
+          }
+          askers_for_b += w.next_c != nullptr && w.b_ahead != 0;
+        }
+        // What is read below the first tile, but for the beginnings of columns.
+        std::int64_t missed = 0;
+        for (std::int64_t i = height; i < m; i += height)
+          for (std::int64_t p = 0; p < k; ++p)
+            for (std::int64_t r = trans_a ? height - 1 : 0; r < height; ++r) {
+              auto const at = reinterpret_cast<std::uintptr_t>(first_a + (i + r) * w.a_row + p * w.a_col);
+              missed += lines.count(at / line) == 0;
+            }
+        if (is_new)
+          CHECK(missed == 0);
+        else
+          CHECK(lines.size() <= (m + k - 1) / k);  // where tiles that ask for C are
+        CHECK(rows.size() == m);
+        CHECK(*rows.rbegin() == first_c + (m - 1) * w.ldc);
+        CHECK(askers_for_b == 1);
+      }
 }
 
 TEST_CASE("dot products in tiles of any rows and columns, written along C's rows, down its columns or apart") {

@@ -97,7 +97,7 @@ void check_packing_tile(tandem::cpu::microkernel<T> const& kernel, int width, st
   w.next = a.data(), w.next_rows = rows, w.next_row = w.next_length = k;
   kernel.pack_b[static_cast<std::size_t>(width)](b.data(), 1, ldb, cols, k, expected.get());
   w.b = expected.get(), w.c = expected_c.data();
-  kernel.tile(tandem::cpu::source::packed, width, rows, true)(w);
+  kernel.tile(tandem::cpu::source::packed, width, rows, tandem::cpu::asking::far)(w);
   w.b = b.data(), w.b_row = ldb, w.b_ahead = 4 * ldb, w.panel = packed.get(), w.c = c.data();
   kernel.packing_tile(width, rows)(w);
   CHECK(std::equal(packed.get(), packed.get() + panel_size, expected.get()));
