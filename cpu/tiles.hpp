@@ -49,12 +49,12 @@ std::int64_t highest(microkernel<T> const& kernel, tile_work<T> const& w, std::i
   return w.a_col == 1 && do_rows_meet<T>(w.a_row, w.k) ? std::min(most, rows_of_a_set()) : most;
 }
 
-/// Whether there is so much work that asking for operands that may come from memory is hardly felt where they do not.
-/// Measured on a Zen 4 and an Intel server, which feels it sooner.
+/// Whether there is so much work (multiply-adds times bytes of an element) that asking for operands that may come from
+/// memory is hardly felt where they do not. Measured on a Zen 4 and an Intel server, which feels it sooner.
 template <class T>
 bool may_ask_soon(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
-  std::int64_t const enough = is_like_zen4(host_caches()) ? 1 << 18 : 1 << 20;
-  return kernel.asks_soon && m * n * k >= enough;
+  std::int64_t const enough = is_like_zen4(host_caches()) ? 1 << 21 : 1 << 23;
+  return kernel.asks_soon && m * n * k * static_cast<std::int64_t>(sizeof(T)) >= enough;
 }
 
 /// The tile of `height` rows of op(A) asks for what the next one reads: rows, or of a transposed A the ends of columns,
