@@ -86,9 +86,9 @@ bool is_in_deep_tiles(microkernel<T> const& kernel, operands<T> const& o) {
 }
 
 /// The work of S (n x cols) = B^T A^T, the columns of which are op(A)'s rows from i on.
-template <class T>
-tile_work<T> transposed_work(operands<T> const& o, std::int64_t i) {
-  tile_work<T> w;
+template <class T, class Work = tile_work<T>>
+Work transposed_work(operands<T> const& o, std::int64_t i) {
+  Work w;
   w.k = o.k;
   w.a = o.b, w.a_row = o.b_col, w.a_col = o.b_row;
   w.b = o.a + i, w.b_row = o.a_col;
@@ -107,7 +107,7 @@ void sum_in_deep_tile(microkernel<T> const& kernel, operands<T> const& o, std::i
 /// These rows of C in tiles that are turned in registers.
 template <class T>
 void multiply_in_turning_tiles(microkernel<T> const& kernel, operands<T> const& o, span_of rows) {
-  auto w = transposed_work(o, rows.first);
+  auto w = transposed_work<T, turning_tile_work<T>>(o, rows.first);
   w.alpha = o.alpha, w.beta = o.beta;
   w.c = o.c + rows.first * o.ldc, w.ldc = o.ldc;
   multiply_turning_tiles(kernel, w, rows.size(), o.n);

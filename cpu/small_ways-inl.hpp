@@ -214,9 +214,9 @@ std::int64_t turned_apart(microkernel<T> const& kernel, std::int64_t m) {
 
 /// The work of C's transpose, beside a transposed A, whose columns are then the rows of what is multiplied along them;
 /// without C.
-template <class T>
-tile_work<T> turned_work(tile_work<T> const& w, bool trans_b) {
-  tile_work<T> t;
+template <class T, class Work = tile_work<T>>
+Work turned_work(tile_work<T> const& w, bool trans_b) {
+  Work t;
   t.k = w.k;
   t.a = w.b, t.a_row = trans_b ? w.b_row : 1, t.a_col = trans_b ? 1 : w.b_row;
   t.b = w.a, t.b_row = w.a_col;
@@ -227,7 +227,7 @@ tile_work<T> turned_work(tile_work<T> const& w, bool trans_b) {
 template <class T>
 [[gnu::noinline]] void multiply_turning(microkernel<T> const& kernel, tile_work<T> const& w, std::int64_t m,
                                         std::int64_t n, bool trans_b) {
-  auto t = turned_work(w, trans_b);
+  auto t = turned_work<T, turning_tile_work<T>>(w, trans_b);
   t.alpha = w.alpha, t.beta = w.beta;
   t.c = w.c, t.ldc = w.ldc;
   multiply_turning_tiles(kernel, t, m, n);

@@ -160,19 +160,33 @@ int widest_turning(microkernel<T> const& kernel, std::int64_t n, std::int64_t k)
   return width;
 }
 
-/// C (m x n) beside a transposed A, in tiles along its columns that are turned in registers. Of w, a is op(B), b is A,
-/// and c is C, not its transpose; w is not kept.
+/// How many columns of C's transpose (m columns, n rows) ahead tiles of so many `cols` ask for rows of op(A), `row`
+/// elements apart, which may come from memory: whole tiles, further along longer rows. The hardware follows a few rows,
+/// each a stream, and short ones, all as one; an A of L1's size comes soon; and beside so few columns of C that loads
+/// take the time there is none for more. Measured on a Zen 4.
 template <class T>
-void multiply_turning_tiles(microkernel<T> const& kernel, tile_work<T>& w, std::int64_t m, std::int64_t n) {
+std::int64_t columns_ahead(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t row, std::int64_t cols) {
+  constexpr std::int64_t size = sizeof(T), little = 32 << 10, least_columns = 4;
+  constexpr std::int64_t short_row = 768, long_row = 2048, far = 512, near = 256;  // bytes
+  if (m * k * size < little || n < least_columns || row * size < short_row) return 0;
+  return ceil_div((row * size >= long_row ? far : near) / size, cols) * cols;
+}
+
+/// C (m x n) beside a transposed A, in tiles along its columns that are turned in registers. Of w, a is op(B), b is A,
+/// and c is C, not its transpose; w is not kept. The first of the tiles beside each other ask for A.
+template <class T>
+void multiply_turning_tiles(microkernel<T> const& kernel, turning_tile_work<T>& w, std::int64_t m, std::int64_t n) {
   auto const* const of_b = w.a;
   auto* c = w.c;
   column_tiles<T> const columns(kernel, n, m, widest_turning(kernel, n, w.k));
+  auto const ahead = columns_ahead<T>(m, n, w.k, w.b_row, columns.size(0, 0));
   for (std::int64_t i = 0, j = 0; j < m; j += w.cols, w.b += w.cols, c += w.cols * w.ldc, ++i) {
     w.cols = columns.size(i, j);
     auto const width = static_cast<std::size_t>(kernel.width_of(w.cols));
     row_tiles const heights(n, kernel.most_turning[width]);
     w.a = of_b, w.c = c;
-    for (std::int64_t r = 0; r < heights.count; ++r) {
+    w.b_ahead = j + ahead < m ? ahead : 0;
+    for (std::int64_t r = 0; r < heights.count; ++r, w.b_ahead = 0) {
       auto const height = heights.size(r);
       kernel.turning_tiles[width][static_cast<std::size_t>(height - 1)](w);
       w.a += height * w.a_row, w.c += height;

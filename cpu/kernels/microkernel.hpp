@@ -59,6 +59,13 @@ struct soon_tile_work : tile_work<T> {
   std::int64_t b_ahead = 0;
 };
 
+/// The same for a tile that is turned, which asks for as many elements of rows of B, if that is not 0, so far behind
+/// those that it reads.
+template <class T>
+struct turning_tile_work : tile_work<T> {
+  std::int64_t b_ahead = 0;
+};
+
 /// C (rows x cols) = alpha A B + beta C as dot products: A's rows and B's columns are contiguous.
 template <class T>
 struct dot_work {
@@ -131,8 +138,8 @@ struct microkernel {
   /// b[j * b_row + p].
   int turned_edge = 0;
   void (*turned_tile)(tile_work<T> const& w, std::int64_t rows) = nullptr;
-  /// By width and C's columns - 1: tiles of C's transpose, which are turned in registers. Of their work a is B, b is A,
-  /// and cols are C's rows.
+  /// By width and C's columns - 1: tiles of C's transpose, which are turned in registers and given turning_tile_work.
+  /// Of it a is B, b is A, and cols are C's rows.
   std::array<std::array<tile_function<T>, most_rows>, widths> turning_tiles = {};
   std::array<int, widths> most_turning = {};                       ///< columns, by width; 0: there is none
   std::array<pack_contiguous_function<T>, most_rows> pack_a = {};  ///< by rows - 1

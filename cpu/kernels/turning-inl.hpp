@@ -81,10 +81,11 @@ HWY_INLINE void write_turning(tile_work<T> const& w, hn::Vec<D> const (&acc)[R][
 // Of C's transpose a tile of R rows and V vectors of D; element (p, j) of op(B) is w.a[j * w.a_row + p * w.a_col],
 // op(A) is w.b, and w.cols are C's rows.
 template <class T, class D, int R, int V>
-HWY_NOINLINE void turning_tile(tile_work<T> const& w) {
+HWY_NOINLINE void turning_tile(tile_work<T> const& work) {
+  auto const& w = static_cast<turning_tile_work<T> const&>(work);
   D const d;
   constexpr int N = static_cast<int>(hn::MaxLanes(D()));
-  rows_of<T, R> const a(w.a, w.a_row, w.a_col);
+  rows_of<T, R> a(w.a, w.a_row, w.a_col);
   first_lanes<D> const last(static_cast<std::size_t>(w.cols - (V - 1) * N));
   hn::Vec<D> acc[R][V];  // (columns of C, vectors)
   HWY_UNROLL(16)
@@ -92,7 +93,13 @@ HWY_NOINLINE void turning_tile(tile_work<T> const& w) {
     HWY_UNROLL(4)
     for (int v = 0; v < V; ++v) acc[r][v] = hn::Zero(d);
   }
-  add_products_in_place<T, D, R, V, asked::nothing>(w, a, last, acc);
+  using asking_rows = rows_in_place<T, D, R, V, asked::b, false>;
+  if (has_mask_registers && w.b_ahead != 0) {
+    asking_rows rows{w.b, w.b_row, last, a, w.b_ahead};
+    add_steps<T, D, R, V>(w.k, a, rows, acc);
+  } else {
+    add_products_in_place<T, D, R, V, asked::nothing>(w, a, last, acc);
+  }
   write_turning<T, D, R, V>(w, acc);
 }
 

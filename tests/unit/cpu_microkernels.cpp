@@ -202,7 +202,8 @@ TEST_CASE("tiles that are turned in registers, of every width and number of colu
               for (auto const& s : all_scalars)
                 for (std::int64_t const gap : {0, 2})
                   CHECK(c.errors({rows, cols, cols + gap, 1}, sums, s, [&](T* to) {
-                    tandem::cpu::tile_work<T> w;
+                    tandem::cpu::turning_tile_work<T> w;
+                    w.b_ahead = gap == 0 ? 0 : 3 * rows;
                     w.k = k;
                     w.a = b.data(), w.a_row = trans_b ? b.ld() : 1, w.a_col = trans_b ? 1 : b.ld();
                     w.b = a.data(), w.b_row = a.ld();
@@ -343,6 +344,18 @@ TEST_CASE("a column of tiles asks once for A, as it passes first, for all of C, 
         CHECK(*rows.rbegin() == first_c + (m - 1) * w.ldc);
         CHECK(askers_for_b == 1);
       }
+}
+
+TEST_CASE("tiles that are turned ask whole tiles ahead for long rows of an A beyond L1, beside four columns and more") {
+  using tandem::cpu::columns_ahead;
+  CHECK(columns_ahead<float>(600, 8, 100, 600, 64) == 128);
+  CHECK(columns_ahead<double>(600, 8, 100, 600, 24) == 72);
+  CHECK(columns_ahead<float>(300, 8, 100, 300, 64) == 64);
+  CHECK(columns_ahead<float>(300, 8, 100, 300, 48) == 96);
+  CHECK(columns_ahead<float>(150, 8, 150, 150, 64) == 0);  // short rows
+  CHECK(columns_ahead<float>(150, 8, 150, 200, 64) == 64);
+  CHECK(columns_ahead<float>(300, 3, 100, 300, 64) == 0);
+  CHECK(columns_ahead<float>(300, 8, 20, 300, 64) == 0);
 }
 
 TEST_CASE("dot products in tiles of any rows and columns, written along C's rows, down its columns or apart") {
