@@ -127,8 +127,8 @@ void multiply_tiles_packed(microkernel<T> const& kernel, tile_work<T>& w, std::i
   constexpr std::int64_t vector = 64 / sizeof(T), few_terms = 32, widest = 4, most = vector * most_packed_terms;
   if (w.k <= few_terms) return multiply_tiles_packed<T, vector * widest * few_terms>(kernel, w, m, n);
   if (!may_ask_soon(kernel, m, n, w.k)) return multiply_tiles_packed<T, most>(kernel, w, m, n);
-  soon_tile_work<T> asking{w};
-  multiply_tiles_packed<T, most>(kernel, asking, m, n);
+  soon_tile_work<T> soon{w};
+  multiply_tiles_packed<T, most>(kernel, soon, m, n);
 }
 
 /// `left`: columns that are left over.

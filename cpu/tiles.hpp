@@ -140,8 +140,8 @@ void multiply_all_tiles_in_place(microkernel<T> const& kernel, Work& w, std::int
 template <class T>
 void multiply_tiles_in_place(microkernel<T> const& kernel, tile_work<T>& w, std::int64_t m, std::int64_t n) {
   if (!may_ask_soon(kernel, m, n, w.k)) return multiply_all_tiles_in_place(kernel, w, m, n);
-  soon_tile_work<T> asking{w};
-  multiply_all_tiles_in_place(kernel, asking, m, n);
+  soon_tile_work<T> soon{w};
+  multiply_all_tiles_in_place(kernel, soon, m, n);
 }
 
 /// The width of tiles for so many columns of C: the widest that have a few of them, since they read long pieces of A's
