@@ -498,11 +498,11 @@ TEST_CASE("with a large L2 tiles are wider: of floats, and of doubles where the 
     struct widths {
       std::int64_t vectors, of_floats, of_doubles;
     };
-    for (auto const& [vectors, of_floats, of_doubles] :
+    for (auto const& of :
          {widths{3, 3, 3}, {4, 4, 2}, {5, 3, 3}, {6, 3, 2}, {7, 4, 2}, {8, 4, 2}, {9, 3, 3}, {15, 3, 3}, {17, 3, 2}}) {
-      CAPTURE(vectors);
-      CHECK(width(2 << 20, 300, vectors) == (are_wider ? sizeof(T) == 4 ? of_floats : of_doubles : narrow));
-      CHECK(width(1 << 20, 3000, vectors) == narrow);
+      CAPTURE(of.vectors);
+      CHECK(width(2 << 20, 300, of.vectors) == (are_wider ? sizeof(T) == 4 ? of.of_floats : of.of_doubles : narrow));
+      CHECK(width(1 << 20, 3000, of.vectors) == narrow);
     }
     CHECK(width(2 << 20, 2000000 / kernel.lanes, 30) == narrow);  // of a large C
   });
