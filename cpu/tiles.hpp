@@ -50,11 +50,13 @@ std::int64_t highest(microkernel<T> const& kernel, tile_work<T> const& w, std::i
 }
 
 /// Whether there is so much work (multiply-adds times bytes of an element) that asking for operands that may come from
-/// memory is hardly felt where they do not. Measured on a Zen 4 and an Intel server, which feels it sooner.
+/// memory is hardly felt where they do not, in tiles that do not end at once. Measured on a Zen 4 and an Intel server,
+/// which feels it sooner.
 template <class T>
 bool may_ask_soon(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
+  constexpr std::int64_t few_terms = 32;
   std::int64_t const enough = is_like_zen4(host_caches()) ? 1 << 21 : 1 << 23;
-  return kernel.asks_soon && m * n * k * static_cast<std::int64_t>(sizeof(T)) >= enough;
+  return kernel.asks_soon && k >= few_terms && m * n * k * static_cast<std::int64_t>(sizeof(T)) >= enough;
 }
 
 /// The tile of `height` rows of op(A) asks for what the next one reads: rows, or of a transposed A the ends of columns,
@@ -73,13 +75,15 @@ void ask_for_next_a(soon_tile_work<T>& w, std::int64_t height) {
 }
 
 /// What the tile asks for above which `above` others lie in its column. The first one asks for B where it lies, the
-/// first as many as it takes for rows of C, and while A passes for the first time (`is_new`) each for the next one's
-/// part of it.
+/// first as many as it takes for rows of C, unless they were many, and while A passes for the first time (`is_new`)
+/// each for the next one's part of it, unless its rows are so short that the hardware follows them.
 template <class T>
 asking ask_soon(soon_tile_work<T>& w, std::int64_t above, std::int64_t height, bool is_last, T const* first_c,
                 std::int64_t m, bool is_new) {
-  constexpr std::int64_t rows_ahead = 32;
-  bool const asks_for_a = is_new && !is_last, asks_for_c = above * w.k < m;
+  constexpr std::int64_t size = sizeof(T), rows_ahead = 32, many_terms = 80, short_row = 384;  // bytes
+  bool const is_followed = w.a_col == 1 && w.k * size < short_row;
+  bool const asks_for_a = is_new && !is_last && !is_followed;
+  bool const asks_for_c = above == 0 || (w.k >= many_terms && above * w.k < m);
   if (!asks_for_a && !asks_for_c) return asking::nothing;
   w.next = reinterpret_cast<char const*>(w.a), w.step = w.gap = 0, w.lines = 1;  // which is there
   if (asks_for_a) ask_for_next_a(w, height);

@@ -296,7 +296,8 @@ TEST_CASE("tiles that ask for what is read soon, of every height and width, on B
   });
 }
 
-TEST_CASE("a column of tiles asks once for A, as it passes first, for all of C, and for B with its first tile") {
+TEST_CASE(
+    "of many terms a column of tiles asks once for A, as it passes first, for all of C, and for B with its first") {
   constexpr std::int64_t line = 64, k = 128, height = 14, tiles = 20, m = tiles * height;
   // Addresses alone are looked at.
   auto const* const first_a = reinterpret_cast<float const*>(std::uintptr_t{1} << 20);
@@ -344,6 +345,23 @@ TEST_CASE("a column of tiles asks once for A, as it passes first, for all of C, 
         CHECK(*rows.rbegin() == first_c + (m - 1) * w.ldc);
         CHECK(askers_for_b == 1);
       }
+}
+
+TEST_CASE("of few terms a column of tiles asks with its first one alone, unless A is transposed and passes first") {
+  constexpr std::int64_t k = 60, height = 14, m = 10 * height;
+  auto const* const a = reinterpret_cast<float const*>(std::uintptr_t{1} << 20);
+  auto const* const c = reinterpret_cast<float const*>(std::uintptr_t{1} << 30);
+  for (bool const trans_a : {false, true}) {
+    tandem::cpu::soon_tile_work<float> w;
+    w.k = k, w.a = a, w.a_row = trans_a ? 1 : k, w.a_col = trans_a ? m : 1, w.ldc = 50, w.b_row = 70;
+    for (std::int64_t above = 0; above < 9; ++above) {
+      bool const asks = ask_soon<float>(w, above, height, false, c, m, true) == tandem::cpu::asking::soon;
+      CHECK(asks == (above == 0 || trans_a));
+      if (asks) CHECK((w.next_c != nullptr) == (above == 0));
+      CHECK(ask_soon<float>(w, above, height, true, c, m, false) ==
+            (above == 0 ? tandem::cpu::asking::soon : tandem::cpu::asking::nothing));
+    }
+  }
 }
 
 TEST_CASE("tiles that are turned ask whole tiles ahead for long rows of an A beyond L1, beside four columns and more") {
