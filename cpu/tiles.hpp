@@ -74,9 +74,9 @@ void ask_for_next_a(soon_tile_work<T>& w, std::int64_t height) {
   if (w.a_row != w.k) w.lines = w.k * size / line + 1, w.gap = w.a_row * size - w.lines * line;
 }
 
-/// What the tile asks for above which `above` others lie in its column. The first one asks for B where it lies, the
-/// first as many as it takes for rows of C, unless they were many, and while A passes for the first time (`is_new`)
-/// each for the next one's part of it, unless its rows are so short that the hardware follows them.
+/// What the tile asks for above which `above` others lie in its column. The first one asks for B where it lies; it and,
+/// unless terms are few, as many of the next as C takes for a row of C at each step of k; and while A passes for the
+/// first time (`is_new`) each for the next one's part of it, unless rows are so short that the hardware follows them.
 template <class T>
 asking ask_soon(soon_tile_work<T>& w, std::int64_t above, std::int64_t height, bool is_last, T const* first_c,
                 std::int64_t m, bool is_new) {
