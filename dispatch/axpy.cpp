@@ -85,9 +85,7 @@ template <class T>
 void add(double alpha, vector_view<T const> const& x, vector_view<T> const& y, axpy_options const& options) {
   static at_once<T> const usual;
   bool const is_right = is_plainly_right<T>(x, y);
-  bool const is_open =
-      options.kernel.empty() && (options.backend == backend::automatic || options.backend == backend::cpu);
-  if (!is_right || y.size() > usual.most || y.memory() != memory::host || !is_open)
+  if (!is_right || y.size() > usual.most || y.memory() != memory::host || !dispatch::is_open(options))
     return add_any<T>(is_right, alpha, x, y, options);
   auto const of_type = static_cast<T>(alpha);
   if (of_type != 0) usual.call(y.size(), of_type, x.data(), x.stride(), y.data(), y.stride());

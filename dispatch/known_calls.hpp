@@ -13,12 +13,9 @@
 #include <tandem/kernel.hpp>
 #include <tandem/matrix_view.hpp>
 
-namespace tandem::dispatch {
+#include "dispatch/select.hpp"
 
-/// Whether a call leaves the kernel open, or to whatever the CPU has.
-inline bool is_open(gemm_options const& o) {
-  return o.kernel.empty() && (o.backend == backend::automatic || o.backend == backend::cpu);
-}
+namespace tandem::dispatch {
 
 /// A call on the host, of right arguments that leave the kernel open, but for where the operands lie.
 template <class T>

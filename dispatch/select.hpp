@@ -20,6 +20,12 @@ struct request {
 /// Whether C has no elements, or is beta C. A row sees no such problem, neither to run it nor to say what it costs.
 inline bool is_degenerate(problem const& p) { return p.m == 0 || p.n == 0 || p.k == 0 || p.alpha == 0; }
 
+/// Whether a call of gemm or axpy leaves the kernel open, or to whatever the CPU has.
+template <class Options>
+bool is_open(Options const& o) {
+  return o.kernel.empty() && (o.backend == backend::automatic || o.backend == backend::cpu);
+}
+
 /// The row named, or the cheapest that fits. Throws unknown_kernel, unavailable, mixed_memory or unsupported.
 kernel const& select(request const& wanted);
 
