@@ -54,7 +54,7 @@ double cost_of_tiles(microkernel<T> const& kernel, std::int64_t m, std::int64_t 
   constexpr double of_part = 6;                                                // of one, without mask registers
   constexpr double of_far_step = 1.1 * of_step;
   constexpr std::int64_t many_terms = 32, size = sizeof(T);
-  auto const count = count_tiles(kernel, m, n, kernel.widest, [&](int width) {
+  auto const count = count_tiles(kernel, m, n, widest_beside(kernel, m, k), [&](int width) {
     return is_one_row_of_tiles(kernel, m, width, b_row) ? m : enough_rows(kernel, width);
   });
   bool const is_far = trans_a && m * k * size > host_caches().l1 && n < 2 * kernel.lanes && k >= many_terms;

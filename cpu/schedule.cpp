@@ -295,7 +295,8 @@ tiling skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<
   constexpr std::int64_t long_row = 14 << 10;  // bytes
   tiling t;
   t.rows = kernel.mr, t.cols = kernel.nr;
-  int const wide = o.m <= kernel.rows[4] ? 4 : 3, width = o.n <= 2 * kernel.lanes ? kernel.width_of(o.n) : wide;
+  int const wide = o.m <= kernel.rows[4] ? 4 : kernel.widest == 4 ? 3 : widest_beside(kernel, o.m, o.k);
+  int const width = o.n <= 2 * kernel.lanes ? kernel.width_of(o.n) : wide;
   if (kernel.rows[static_cast<std::size_t>(width)] > 0)
     t.rows = kernel.rows[static_cast<std::size_t>(width)], t.cols = kernel.elements(width);
   // Rows of B that are a multiple of a page apart meet in few sets of L2. On processors with 2 MiB of it (Intel's) long
@@ -406,7 +407,8 @@ bool stay_near(cache_sizes const& caches, operands<T> const& o) {
 template <class T>
 tiling in_place(microkernel<T> const& kernel, operands<T> const& o) {
   tiling t;
-  t.rows = enough_rows(kernel, kernel.widest), t.cols = kernel.widest * kernel.lanes;
+  int const widest = widest_beside(kernel, o.m, o.k);
+  t.rows = enough_rows(kernel, widest), t.cols = widest * kernel.lanes;
   t.kc = o.k, t.mc = o.m, t.nc = o.n;
   t.in_place = t.b_stays = true;
   return t;

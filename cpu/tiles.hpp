@@ -130,10 +130,23 @@ struct column_tiles {
   row_tiles widths;
 };
 
+/// Vectors of the widest tiles on operands where they lie. Where registers are few, tiles of three vectors have fewer
+/// rows than those of two, and a tile takes as long to begin whatever its sums: of a few rows those of which fewer
+/// begin, of more the narrower ones, unless the part of B that a column of wide tiles reads stays in L1.
+template <class T>
+int widest_beside(microkernel<T> const& kernel, std::int64_t m, std::int64_t k) {
+  constexpr int two = 2, three = 3;
+  if (kernel.widest != three) return kernel.widest;
+  constexpr std::int64_t few_rows = 8;
+  auto const tiles = [&](int width) { return ceil_div(m, kernel.rows[static_cast<std::size_t>(width)]); };
+  bool const stays = three * kernel.lanes * k * static_cast<std::int64_t>(sizeof(T)) <= host_caches().l1 / 3 * 2;
+  return (m <= few_rows || stays) && two * tiles(three) <= three * tiles(two) ? three : two;
+}
+
 /// All tiles of m x n elements, on operands whose rows lie together, from w's on.
 template <class T, class Work>
 void multiply_all_tiles_in_place(microkernel<T> const& kernel, Work& w, std::int64_t m, std::int64_t n) {
-  column_tiles<T> const columns(kernel, m, n, kernel.widest);
+  column_tiles<T> const columns(kernel, m, n, widest_beside(kernel, m, w.k));
   for (std::int64_t i = 0, j = 0; j < n; j += w.cols, w.b += w.cols, w.c += w.cols, ++i) {
     w.cols = columns.size(i, j);
     multiply_column_of_tiles(kernel, source::in_place, w, m, i == 0);

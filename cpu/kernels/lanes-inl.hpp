@@ -61,6 +61,22 @@ struct rows_of {
   std::int64_t stride, step;  // bytes
 };
 
+// Stores the first `count` lanes of D, piece by piece, if they are not all.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void store_pieces([[maybe_unused]] D d, [[maybe_unused]] hn::Vec<D> v, [[maybe_unused]] std::size_t count,
+                             [[maybe_unused]] T* HWY_RESTRICT to) {
+  if constexpr (hn::MaxLanes(D()) > 1) {
+    constexpr std::size_t of_half = hn::MaxLanes(D()) / 2;
+    hn::Half<D> const half;
+    auto rest = hn::LowerHalf(half, v);
+    if ((count & of_half) != 0) {
+      hn::StoreU(rest, half, to);
+      rest = hn::UpperHalf(half, v), to += of_half;
+    }
+    store_pieces(half, rest, count, to);
+  }
+}
+
 // The first lanes of a vector; nothing behind them is read or written.
 template <class D, class T = hn::TFromD<D>>
 struct first_lanes {
@@ -81,8 +97,11 @@ struct first_lanes {
   }
   HWY_INLINE void store(hn::Vec<D> v, T* HWY_RESTRICT to) const {
     D const d;
-    if constexpr (has_masks) {
+    if constexpr (has_mask_registers) {
       hn::BlendedStore(v, mask, d, to);
+    } else if constexpr (has_masks) {
+      if (count == hn::MaxLanes(d)) return hn::StoreU(v, d, to);
+      store_pieces(d, v, count, to);
     } else {
       HWY_ALIGN T part[hn::MaxLanes(D())];
       hn::Store(v, d, part);
