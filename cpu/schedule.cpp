@@ -235,14 +235,25 @@ void lower_tiles(cache_sizes const& caches, microkernel<T> const& kernel, operan
   t.pack_a = false;
 }
 
-/// Whether B, which lies far away, meets so few rows of A that a copy of it would not be used often enough. It takes
-/// tiles that are wide and yet high, as 32 registers allow; and Intel's processors, with 2 MiB of L2, copy faster than
-/// C could leave it and come back.
+/// The rows of A beside which, where tiles are low, a B that lies far away is not worth a copy: a few more than a skinny
+/// C's where B's rows are a multiple of a page apart, which meet in few sets of L1 before the next tile comes, more
+/// where its vectors lie across lines, and most where they do not. Those of a transposed A come sooner from a copy.
+template <class T>
+std::int64_t rows_of_low_tiles(microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr std::int64_t size = sizeof(T);
+  if (o.a_col != 1) return 0;
+  if (o.b_row * size % page == 0) return 16;
+  return o.b_row % kernel.lanes != 0 ? 40 : 96;
+}
+
+/// Whether B, which lies far away, meets so few rows of A that a copy of it would not be used often enough: fewer where
+/// tiles are low, as 16 registers allow. Intel's processors, with 2 MiB of L2, copy faster than C could leave it and
+/// come back.
 template <class T>
 bool is_rather_skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr std::int64_t size = sizeof(T), few = 168, high = 8;
   bool const c_stays = !has_large_l2(caches) || o.m * o.n * size <= caches.l2 / 2;
-  return o.m <= few && kernel.rows[3] >= high && c_stays;
+  return o.m <= (kernel.rows[3] >= high ? few : rows_of_low_tiles(kernel, o)) && c_stays;
 }
 
 /// How far ahead to ask for rows of B that are streams; 0: not at all. The hardware follows a stream to the end of its
@@ -478,7 +489,9 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
     copy_to_l2(caches, o, t);
     return t;
   }
-  if (!transposed_b && !near && !in_pieces && is_rather_skinny(caches, kernel, o)) return skinny(caches, kernel, o);
+  if (!transposed_b && !near && !in_pieces && is_rather_skinny(caches, kernel, o) &&
+      !is_copied_sooner(caches, kernel, o))
+    return skinny(caches, kernel, o);
   t = has_low_tiles(caches, kernel, o) ? tiled(caches, o, kernel.rows[3], 3 * kernel.lanes)
                                        : tiled(caches, o, t.rows, t.cols);
   t.pack_a = o.a_col == 1 ? !lies_well(caches, o, t) || lies_in_many_pages(caches, o)

@@ -317,9 +317,9 @@ struct rows_in_place {
       __builtin_prefetch(a.base[0] + a_ahead);
       __builtin_prefetch(a.base[0] + a_ahead + (R - 1) * sizeof(T));
     }
-    if constexpr (ahead >= asked::b) {
+    if constexpr (ahead >= asked::b) {  // the lines of a tile's columns; the next tile's begin where these end
       HWY_UNROLL(4)
-      for (int v = 0; v < V; ++v) __builtin_prefetch(at + b_ahead + v * N, 0, 2);
+      for (int v = 0; v < V; v += of_line) __builtin_prefetch(at + b_ahead + v * N, 0, 2);
     }
     if constexpr (whole) {
       HWY_UNROLL(4)
@@ -329,7 +329,8 @@ struct rows_in_place {
     }
     at += row;
   }
-  static constexpr int N = static_cast<int>(hn::MaxLanes(D()));
+  static constexpr int N = static_cast<int>(hn::MaxLanes(D())), line = 64 / sizeof(T);
+  static constexpr int of_line = N < line ? line / N : 1;  // vectors
   T const* HWY_RESTRICT at;
   std::int64_t row;
   first_lanes<D> const& last;
