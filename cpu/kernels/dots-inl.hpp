@@ -36,26 +36,41 @@ HWY_INLINE hn::Vec<hn::FixedTag<T, Q>> sums_of_lanes(D d, hn::Vec<D> const (&v)[
   }
 }
 
+// Where registers are few, the vectors of the rows or of the columns stay in them, whichever are fewer.
+template <int R, int J>
+constexpr bool keeps_rows = has_few_registers && R < J;
+
 // A vector's terms of R x J dot products. Beside several columns there is time to ask for A's rows; beside one or two
 // it would take the reading its turns, unless A comes from memory.
 template <class T, int R, int J, bool whole, bool asks, class D = hn::ScalableTag<T>>
 HWY_INLINE void add_dots(T const* HWY_RESTRICT a, std::int64_t a_row, std::int64_t a_ahead, T const* HWY_RESTRICT b,
                          std::int64_t b_col, first_lanes<D> const& there, hn::Vec<D> (&acc)[R][J]) {
-  D const d;
-  hn::Vec<D> col[J];
-  HWY_UNROLL(4)
-  for (int j = 0; j < J; ++j) {
-    auto const part = whole ? hn::LoadU(d, b + j * b_col) : there.load(b + j * b_col);
-    col[j] = R > 1 ? in_register(part) : part;
-  }
-  HWY_UNROLL(8)
-  for (int r = 0; r < R; ++r) {
+  auto const part = [&](T const* from) HWY_ATTR { return whole ? hn::LoadU(D(), from) : there.load(from); };
+  auto const ask = [&](int r) HWY_ATTR {
     if constexpr (asks)
       __builtin_prefetch(a + r * a_row + a_ahead, 0, 2);
     else if constexpr (J > 2 && whole)
       hwy::Prefetch(a + r * a_row + cols_ahead<T>);
-    auto const part = whole ? hn::LoadU(d, a + r * a_row) : there.load(a + r * a_row);
-    auto const row = J > 1 ? in_register(part) : part;
+  };
+  if constexpr (keeps_rows<R, J>) {
+    hn::Vec<D> row[R];
+    HWY_UNROLL(4)
+    for (int r = 0; r < R; ++r) ask(r), row[r] = in_register(part(a + r * a_row));
+    HWY_UNROLL(4)
+    for (int j = 0; j < J; ++j) {
+      auto const col = R > 1 ? in_register(part(b + j * b_col)) : part(b + j * b_col);
+      HWY_UNROLL(4)
+      for (int r = 0; r < R; ++r) acc[r][j] = hn::MulAdd(row[r], col, acc[r][j]);
+    }
+    return;
+  }
+  hn::Vec<D> col[J];
+  HWY_UNROLL(4)
+  for (int j = 0; j < J; ++j) col[j] = R > 1 ? in_register(part(b + j * b_col)) : part(b + j * b_col);
+  HWY_UNROLL(8)
+  for (int r = 0; r < R; ++r) {
+    ask(r);
+    auto const row = J > 1 ? in_register(part(a + r * a_row)) : part(a + r * a_row);
     HWY_UNROLL(4)
     for (int j = 0; j < J; ++j) acc[r][j] = hn::MulAdd(row, col[j], acc[r][j]);
   }
@@ -227,13 +242,18 @@ HWY_NOINLINE void few_dots(dot_work<T> const& w) {
   write_dot_tile<T, R, J>(acc[0], w.alpha, w.beta, w.c, w.c_row, w.c_col);
 }
 
+// Rows of a tile of J columns: R, or, where registers are few, as many as make twelve sums, of which none waits for
+// itself. Of one column more rows load no less for what they multiply.
+template <int R, int J>
+constexpr int rows_of_tile = !has_few_registers || R == 8 ? R : J == 1 ? 4 : 12 / J;
+
 // At most J columns.
 template <class T, int R, int J, bool asks>
 HWY_INLINE void dot_some_columns(dot_work<T> const& w, T const* a, T const* b, T* c, std::int64_t rows,
                                  std::int64_t cols) {
   if constexpr (J > 1)
     if (cols < J) return dot_some_columns<T, R, J - 1, asks>(w, a, b, c, rows, cols);
-  dot_two_tiles<T, R, J, asks>(w, a, b, c, rows);
+  dot_two_tiles<T, rows_of_tile<R, J>, J, asks>(w, a, b, c, rows);
 }
 
 // All columns of B, in tiles of about one width: a narrow one would load almost as often as it multiplies.

@@ -16,6 +16,9 @@ constexpr bool has_masks = HWY_TARGET <= HWY_AVX2, has_mask_registers = HWY_TARG
 constexpr bool has_masks = false, has_mask_registers = false;
 #endif
 
+// Sixteen vectors, where others have 32.
+constexpr bool has_few_registers = HWY_ARCH_X86 && !has_mask_registers;
+
 // What is used several times stays in its register: GCC would rather load it again for each use, and a load across
 // cache lines takes two turns.
 template <class V>

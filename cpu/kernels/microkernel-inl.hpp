@@ -149,7 +149,7 @@ constexpr microkernel<T> make_microkernel() {
   fill_updates(k);
   k.turn = turn<T>;
   k.write_turned = write_turned<T>;
-  constexpr int dot_rows = registers == 32 ? 5 : 4, dot_cols = registers == 32 ? 4 : 3;
+  constexpr int dot_rows = registers == 32 ? 5 : 3, dot_cols = 4;
   k.dot_rows = dot_rows, k.dot_cols = dot_cols;
   k.dots = dots<T, dot_rows, dot_cols>;
   return k;
