@@ -106,7 +106,9 @@ struct block {
   std::int64_t tiled_cols() const { return j0 + nb == o.n ? nb - t.dot_cols : nb; }
 
   // The last columns of B, each along k.
-  T* columns_along_k() const { return packed_b + (t.pack_b ? kb * padded(kernel, tiled_cols(), t.cols) : 0); }
+  T* columns_along_k() const {
+    return packed_b + (t.pack_b ? kb * (t.in_place ? t.cols : padded(kernel, tiled_cols(), t.cols)) : 0);
+  }
   void lay_columns() const {
     T* const to = columns_along_k();
     T const* const src = o.b + p0 * o.b_row + (o.n - t.dot_cols) * o.b_col;
@@ -257,6 +259,17 @@ struct block {
     w.next_rows = quotient(later_b.rows * (begun + height), w.share) - first;
   }
 
+  // Of B, the columns of one row of tiles after the other, each in the same place, which stays in L1.
+  void multiply_strips(tile_work<T>& w) const {
+    w.b = packed_b;
+    for (std::int64_t j = 0; j < tiled_cols(); j += t.cols, w.c += t.cols) {
+      w.cols = std::min(t.cols, tiled_cols() - j);
+      kernel.pack_b[static_cast<std::size_t>(kernel.width_of(w.cols))](place_of_b(j), o.b_col, o.b_row, w.cols, kb,
+                                                                       packed_b);
+      multiply_column_of_tiles(kernel, source::packed, w, mb, false);
+    }
+  }
+
   void multiply_in_place() const {
     tile_work<T> w;
     w.k = kb;
@@ -264,7 +277,10 @@ struct block {
     w.b = place_of_b(0), w.b_row = o.b_row;
     w.alpha = o.alpha, w.beta = beta;
     w.c = o.c + i0 * o.ldc + j0, w.ldc = o.ldc;
-    multiply_tiles_in_place(kernel, w, mb, tiled_cols());
+    if (t.pack_b)
+      multiply_strips(w);
+    else
+      multiply_tiles_in_place(kernel, w, mb, tiled_cols());
     if (tiled_cols() < nb) lay_columns(), multiply_columns(0, mb);
   }
 
@@ -384,7 +400,8 @@ std::int64_t packed_a_size(tiling const& t) {
 
 template <class T>
 std::int64_t packed_b_size(microkernel<T> const& kernel, tiling const& t) {
-  return whole_lines<T>((t.pack_b ? t.kc * padded(kernel, t.nc, t.cols) : 0) + t.kc * t.dot_cols);
+  std::int64_t const cols = t.in_place ? t.cols : padded(kernel, t.nc, t.cols);
+  return whole_lines<T>((t.pack_b ? t.kc * cols : 0) + t.kc * t.dot_cols);
 }
 
 template <class T>

@@ -76,7 +76,8 @@ struct tiling {
   bool pack_b = false;      ///< else B is read where it lies, which it must not be if it is transposed
   bool b_stays = false;     ///< B, read where it lies, stays in L2: row of tiles by row of tiles, as if it were packed
   bool b_is_near = false;   ///< B, read where it lies, comes soon in whatever pieces of its rows
-  bool in_place = false;    ///< all operands stay near: one block, none of it copied, nothing asked for (cpu/tiles.hpp)
+  bool in_place = false;    ///< all operands stay near: one block, nothing asked for, and of it none copied
+                            ///< (cpu/tiles.hpp), or with pack_b the columns of B that a tile reads, one after the other
   bool all_rows = false;    ///< a tile has all rows of C, and some columns, or all, of a B that is read where it lies
   bool by_rows = false;     ///< one row or two of C are passed over whole, most_few_terms at a time
   bool asks_for_c = false;  ///< tiles ask for C, which lies beyond L2

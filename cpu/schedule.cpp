@@ -415,13 +415,24 @@ bool stay_near(cache_sizes const& caches, operands<T> const& o) {
          o.m * o.n * size <= caches.l2 / 2 * 3;
 }
 
+/// Whether what low tiles read of a B that is near does not stay in L1 until the next tile, since its vectors lie across
+/// lines, or its rows meet in few sets: beside many rows of A a copy of it, which does, is there soon.
 template <class T>
-tiling in_place(microkernel<T> const& kernel, operands<T> const& o) {
+bool leaves_l1(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr std::int64_t size = sizeof(T), lines = 128, few = 96, high = 8;  // bytes of a row of B; rows
+  bool const is_apart = o.b_row % kernel.lanes != 0 || o.b_row * size % (page / 2) == 0;
+  return kernel.rows[3] < high && o.m >= few && is_apart && lines * o.k > caches.l1 / 3 * 2;
+}
+
+template <class T>
+tiling in_place(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   tiling t;
   int const widest = widest_beside(kernel, o.m, o.k);
   t.rows = enough_rows(kernel, widest), t.cols = widest * kernel.lanes;
   t.kc = o.k, t.mc = o.m, t.nc = o.n;
-  t.in_place = t.b_stays = true;
+  t.in_place = true;
+  t.pack_b = leaves_l1(caches, kernel, o);
+  t.b_stays = !t.pack_b;
   return t;
 }
 
@@ -448,7 +459,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   bool const transposed_b = o.b_col != 1, near = are_near(caches, o);
   if (!transposed_b && are_whole_rows(kernel, o.m, o.n, o.k)) return whole_rows(o);
   if (!transposed_b && are_in_wide_tiles(caches, kernel, o.m, o.n, o.k)) return wide_tiles(kernel, o);
-  if (stay_near(caches, o)) return in_place(kernel, o);
+  if (stay_near(caches, o)) return in_place(caches, kernel, o);
   bool const is_skinny = o.m <= 2 * kernel.mr, in_pieces = comes_in_pieces(caches, kernel, o);
   if (is_skinny && !transposed_b && !in_pieces && !is_copied_sooner(caches, kernel, o))
     return skinny(caches, kernel, o);
@@ -499,7 +510,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   lower_tiles(caches, kernel, o, o.n, t);
   copy_to_l2(caches, o, t);
   // Operands that stay in L2 need no copies.
-  if (!transposed_b && near) t.pack_b = false, t.b_stays = true, t.nc = o.n;
+  if (!transposed_b && near && !leaves_l1(caches, kernel, o)) t.pack_b = false, t.b_stays = true, t.nc = o.n;
   return t;
 }
 
