@@ -90,6 +90,15 @@ bool columns_lie_well(cache_sizes const& caches, operands<T> const& o, tiling co
          t.kc <= places * (caches.l2 / page);
 }
 
+/// Whether low tiles, which take but a part of each line of a transposed A's columns, gain by a copy of it for so many
+/// columns of C.
+template <class T>
+bool copies_columns(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
+  constexpr std::int64_t size = sizeof(T), high = 8, many = size == 8 ? 64 : 160, many_near = 128;
+  bool const is_near = (o.m + o.n) * o.k * size <= caches.l2;
+  return kernel.rows[3] < high && o.a_col != 1 && o.m > kernel.mr && o.n >= (is_near ? many_near : many);
+}
+
 /// Whether C is written once, in whole lines or parts that do not overlap them, and is too large to be found in a cache
 /// afterwards.
 template <class T>
@@ -235,9 +244,10 @@ void lower_tiles(cache_sizes const& caches, microkernel<T> const& kernel, operan
   t.pack_a = false;
 }
 
-/// The rows of A beside which, where tiles are low, a B that lies far away is not worth a copy: a few more than a skinny
-/// C's where B's rows are a multiple of a page apart, which meet in few sets of L1 before the next tile comes, more
-/// where its vectors lie across lines, and most where they do not. Those of a transposed A come sooner from a copy.
+/// The rows of A beside which, where tiles are low, a B that lies far away is not worth a copy: a few more than a
+/// skinny C's where B's rows are a multiple of a page apart, which meet in few sets of L1 before the next tile comes,
+/// more where its vectors lie across lines, and most where they do not. Those of a transposed A come sooner from a
+/// copy.
 template <class T>
 std::int64_t rows_of_low_tiles(microkernel<T> const& kernel, operands<T> const& o) {
   constexpr std::int64_t size = sizeof(T);
@@ -415,8 +425,8 @@ bool stay_near(cache_sizes const& caches, operands<T> const& o) {
          o.m * o.n * size <= caches.l2 / 2 * 3;
 }
 
-/// Whether what low tiles read of a B that is near does not stay in L1 until the next tile, since its vectors lie across
-/// lines, or its rows meet in few sets: beside many rows of A a copy of it, which does, is there soon.
+/// Whether what low tiles read of a B that is near does not stay in L1 until the next tile, since its vectors lie
+/// across lines, or its rows meet in few sets: beside many rows of A a copy of it, which does, is there soon.
 template <class T>
 bool leaves_l1(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr std::int64_t size = sizeof(T), lines = 128, few = 96, high = 8;  // bytes of a row of B; rows
@@ -459,7 +469,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   bool const transposed_b = o.b_col != 1, near = are_near(caches, o);
   if (!transposed_b && are_whole_rows(kernel, o.m, o.n, o.k)) return whole_rows(o);
   if (!transposed_b && are_in_wide_tiles(caches, kernel, o.m, o.n, o.k)) return wide_tiles(kernel, o);
-  if (stay_near(caches, o)) return in_place(caches, kernel, o);
+  if (stay_near(caches, o) && !copies_columns(caches, kernel, o)) return in_place(caches, kernel, o);
   bool const is_skinny = o.m <= 2 * kernel.mr, in_pieces = comes_in_pieces(caches, kernel, o);
   if (is_skinny && !transposed_b && !in_pieces && !is_copied_sooner(caches, kernel, o))
     return skinny(caches, kernel, o);
@@ -506,7 +516,7 @@ tiling cut(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> 
   t = has_low_tiles(caches, kernel, o) ? tiled(caches, o, kernel.rows[3], 3 * kernel.lanes)
                                        : tiled(caches, o, t.rows, t.cols);
   t.pack_a = o.a_col == 1 ? !lies_well(caches, o, t) || lies_in_many_pages(caches, o)
-                          : !near && !columns_lie_well(caches, o, t);
+                          : copies_columns(caches, kernel, o) || (!near && !columns_lie_well(caches, o, t));
   lower_tiles(caches, kernel, o, o.n, t);
   copy_to_l2(caches, o, t);
   // Operands that stay in L2 need no copies.
