@@ -552,12 +552,14 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
   bool const is_low = has_small_l2(caches) && has_low_tiles(caches, kernel, o);
   // What others leave of L3, on a Zen 4, where a C from beyond it comes sooner to high tiles.
   bool const is_too_far = is_like_zen4(caches) && o.m * o.n * size > caches.l3 / 16 * 5;
-  if (is_beyond_l2 && !is_too_far && !t.in_place && !t.streaming && !is_low && o.k <= few && kernel.rows[4] > 0 &&
+  // Where registers are few, rows of C that meet in one set of L1 come sooner to high tiles, too.
+  bool const meet = kernel.widest == 3 && o.ldc * size % page == 0;
+  if (is_beyond_l2 && !is_too_far && !t.in_place && !t.streaming && !is_low && o.k <= few && !meet &&
       o.m > 2 * kernel.mr && o.n > 4 * kernel.nr && o.k * o.n * size <= caches.l2 / 2) {
     // C takes longer than the sums. Of wide tiles it has fewer rows at a time, each longer, and the hardware looks
     // ahead; from beyond L3 not far enough: there the C of the second tile from here is asked for.
-    t.rows = kernel.rows[4], t.cols = 4 * kernel.lanes;
-    t.asks_for_c = o.m * o.n * size > caches.l3 / 4 * 3, t.c_ahead = 8 * kernel.lanes;
+    t.rows = kernel.rows[static_cast<std::size_t>(kernel.widest)], t.cols = kernel.widest * kernel.lanes;
+    t.asks_for_c = o.m * o.n * size > caches.l3 / 4 * 3, t.c_ahead = 2 * t.cols;
     t.asks_for_next_c = false;
     t.pack_b = transposed_b, t.b_stays = !transposed_b, t.nc = o.n;
   }
