@@ -95,9 +95,11 @@ double cost_of_dots(microkernel<T> const& kernel, std::int64_t m, std::int64_t n
   constexpr double begin_turned = 200, of_step_turned = 1.1, of_sum_turned = 0.3, of_tile_turned = 25,
                    of_element = 0.56;
   auto const sums = static_cast<double>(m * n);
-  row_tiles const rows(std::max(m, n), kernel.dot_rows), columns(std::min(m, n), kernel.dot_cols);
+  row_tiles const columns(std::min(m, n), kernel.dot_cols);
+  row_tiles const rows(std::max(m, n), kernel.dot_rows_beside(columns.size(0)));
   auto const tiles = static_cast<double>(rows.count * columns.count);
-  double const of_vector = kernel.half_costs_half ? 1 : 0.5, of_step = kernel.half_costs_half ? 1.14 : 1.42;
+  double const of_vector = kernel.half_costs_half ? 1 : 0.5,
+               of_step = kernel.half_costs_half || kernel.has_low_tiles() ? 1.14 : 1.42;
   double const step = std::max(latency_of_fma * tiles, sums * of_vector) * vectors_of(kernel, k);
   return turns ? begin_turned + of_step_turned * step + of_sum_turned * sums + of_tile_turned * tiles +
                      of_element * static_cast<double>(m * k)

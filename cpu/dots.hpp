@@ -55,10 +55,12 @@ template <class T>
 bool are_few_columns(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, bool lies_along_k) {
   std::int64_t const lanes = kernel.lanes;
   if (kernel.half_costs_half && n >= lanes) return lies_along_k && are_some_columns(kernel, m, n, k);
-  if (n >= lanes || m <= n) return false;
+  constexpr std::int64_t few_sums = 8;  // which wait for themselves in a tile: a step of so many takes no longer
+  std::int64_t const sums = kernel.has_low_tiles() ? std::max(m, few_sums) : m;
+  if (n >= lanes || (m <= n && sums == m)) return false;
   if (kernel.half_costs_half) return are_few_of_halves(kernel, m, n, k, lies_along_k);
   std::int64_t const copying = lies_along_k ? 0 : lanes * k;
-  return n * (m * (k + lanes * steps_of_sum) + copying) < m * k * lanes;
+  return n * (m * (k + lanes * steps_of_sum) + copying) < sums * k * lanes;
 }
 
 /// What computes all of so few dot products at once; null: they are more. Their sums are added in another order, so it

@@ -94,9 +94,9 @@ bool columns_lie_well(cache_sizes const& caches, operands<T> const& o, tiling co
 /// columns of C.
 template <class T>
 bool copies_columns(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
-  constexpr std::int64_t size = sizeof(T), high = 8, many = size == 8 ? 64 : 160, many_near = 128;
+  constexpr std::int64_t size = sizeof(T), many = size == 8 ? 64 : 160, many_near = 128;
   bool const is_near = (o.m + o.n) * o.k * size <= caches.l2;
-  return kernel.rows[3] < high && o.a_col != 1 && o.m > kernel.mr && o.n >= (is_near ? many_near : many);
+  return kernel.has_low_tiles() && o.a_col != 1 && o.m > kernel.mr && o.n >= (is_near ? many_near : many);
 }
 
 /// Whether C is written once, in whole lines or parts that do not overlap them, and is too large to be found in a cache
@@ -261,9 +261,9 @@ std::int64_t rows_of_low_tiles(microkernel<T> const& kernel, operands<T> const& 
 /// come back.
 template <class T>
 bool is_rather_skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
-  constexpr std::int64_t size = sizeof(T), few = 168, high = 8;
+  constexpr std::int64_t size = sizeof(T), few = 168;
   bool const c_stays = !has_large_l2(caches) || o.m * o.n * size <= caches.l2 / 2;
-  return o.m <= (kernel.rows[3] >= high ? few : rows_of_low_tiles(kernel, o)) && c_stays;
+  return o.m <= (kernel.has_low_tiles() ? rows_of_low_tiles(kernel, o) : few) && c_stays;
 }
 
 /// How far ahead to ask for rows of B that are streams; 0: not at all. The hardware follows a stream to the end of its
@@ -305,7 +305,7 @@ tiling wide_tiles(microkernel<T> const& kernel, operands<T> const& o) {
 template <class T>
 bool is_copied_sooner(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr std::int64_t size = sizeof(T), streamed_rows = 2;
-  return has_small_l2(caches) && kernel.widest <= 3 && o.m > streamed_rows && o.k * o.n * size > caches.l3;
+  return has_small_l2(caches) && kernel.has_low_tiles() && o.m > streamed_rows && o.k * o.n * size > caches.l3;
 }
 
 /// A skinny C: B is used up as it comes, in stretches of its rows, while C stays in L2. A row is one stream from one
@@ -316,7 +316,7 @@ tiling skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<
   constexpr std::int64_t long_row = 14 << 10;  // bytes
   tiling t;
   t.rows = kernel.mr, t.cols = kernel.nr;
-  int const wide = o.m <= kernel.rows[4] ? 4 : kernel.widest == 4 ? 3 : widest_beside(kernel, o.m, o.k);
+  int const wide = o.m <= kernel.rows[4] ? 4 : kernel.has_low_tiles() ? widest_beside(kernel, o.m, o.k) : 3;
   int const width = o.n <= 2 * kernel.lanes ? kernel.width_of(o.n) : wide;
   if (kernel.rows[static_cast<std::size_t>(width)] > 0)
     t.rows = kernel.rows[static_cast<std::size_t>(width)], t.cols = kernel.elements(width);
@@ -377,7 +377,7 @@ template <class T>
 bool has_low_tiles(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr std::int64_t size = sizeof(T), short_sum = 128, shorter_sum = 24, high = 8;
   bool const is_far = o.m * o.n * size > caches.l3 / 2;
-  return has_small_l2(caches) ? o.k <= (is_far ? short_sum : shorter_sum) && kernel.widest == 3
+  return has_small_l2(caches) ? o.k <= (is_far ? short_sum : shorter_sum) && kernel.has_low_tiles()
                               : o.k <= short_sum && has_large_l2(caches) && kernel.rows[3] >= high;
 }
 
@@ -429,9 +429,9 @@ bool stay_near(cache_sizes const& caches, operands<T> const& o) {
 /// across lines, or its rows meet in few sets: beside many rows of A a copy of it, which does, is there soon.
 template <class T>
 bool leaves_l1(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
-  constexpr std::int64_t size = sizeof(T), lines = 128, few = 96, high = 8;  // bytes of a row of B; rows
+  constexpr std::int64_t size = sizeof(T), lines = 128, few = 96;  // bytes of a row of B; rows
   bool const is_apart = o.b_row % kernel.lanes != 0 || o.b_row * size % (page / 2) == 0;
-  return kernel.rows[3] < high && o.m >= few && is_apart && lines * o.k > caches.l1 / 3 * 2;
+  return kernel.has_low_tiles() && o.m >= few && is_apart && lines * o.k > caches.l1 / 3 * 2;
 }
 
 template <class T>
@@ -553,7 +553,7 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
   // What others leave of L3, on a Zen 4, where a C from beyond it comes sooner to high tiles.
   bool const is_too_far = is_like_zen4(caches) && o.m * o.n * size > caches.l3 / 16 * 5;
   // Where registers are few, rows of C that meet in one set of L1 come sooner to high tiles, too.
-  bool const meet = kernel.widest == 3 && o.ldc * size % page == 0;
+  bool const meet = kernel.has_low_tiles() && o.ldc * size % page == 0;
   if (is_beyond_l2 && !is_too_far && !t.in_place && !t.streaming && !is_low && o.k <= few && !meet &&
       o.m > 2 * kernel.mr && o.n > 4 * kernel.nr && o.k * o.n * size <= caches.l2 / 2) {
     // C takes longer than the sums. Of wide tiles it has fewer rows at a time, each longer, and the hardware looks

@@ -62,7 +62,7 @@ bool is_deep(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::
   constexpr std::int64_t size = sizeof(T), near = 128 << 10, few_rows = 2;
   if (k < long_sum || m > kernel.most_deep) return false;
   if (n <= 4 * kernel.lanes) return (m + n) * k * size <= host_caches().l2 && kernel.deep_tile(m, n) != nullptr;
-  return m <= few_rows && n * k * size <= near;
+  return !kernel.has_low_tiles() && m <= few_rows && n * k * size <= near;
 }
 
 namespace {
@@ -72,7 +72,9 @@ template <class T>
 [[gnu::always_inline]] inline bool is_one_tile(microkernel<T> const& kernel, std::int64_t m, std::int64_t n,
                                                std::int64_t k) {
   constexpr std::int64_t worth_two_tiles = 100;  // elements of A
-  if (n > kernel.widest * kernel.lanes || m > kernel.rows[static_cast<std::size_t>(kernel.width_of(n))]) return false;
+  constexpr int widest_of_all = 4;
+  int const widest = m <= kernel.rows[widest_of_all] ? widest_of_all : kernel.widest;
+  if (n > widest * kernel.lanes || m > kernel.rows[static_cast<std::size_t>(kernel.width_of(n))]) return false;
   return m * k < worth_two_tiles || !kernel.ends_in_half(n);
 }
 
@@ -113,6 +115,7 @@ bool is_worth_a_loop(microkernel<T> const& kernel, std::int64_t m, std::int64_t 
   if (m >= long_edge || n >= long_edge) return true;
   constexpr std::int64_t few = 6, many = 1000, many_turned = 4096, some_rows = 20, few_turned = 4;
   if (!turns_b) return m * n >= many || k <= few || goes_down(kernel, m, n, k);
+  if (kernel.has_low_tiles()) return k <= kernel.most_terms && m * n >= (k < few_turned ? 220 : 1300);
   std::int64_t const vectors = k > few_turned ? 8 : m >= some_rows ? 4 : 5;
   return m * n >= many_turned || (a_along_k && n >= vectors * kernel.lanes);
 }

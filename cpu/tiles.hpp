@@ -136,7 +136,7 @@ struct column_tiles {
 template <class T>
 int widest_beside(microkernel<T> const& kernel, std::int64_t m, std::int64_t k) {
   constexpr int two = 2, three = 3;
-  if (kernel.widest != three) return kernel.widest;
+  if (!kernel.has_low_tiles()) return kernel.widest;
   constexpr std::int64_t few_rows = 8;
   auto const tiles = [&](int width) { return ceil_div(m, kernel.rows[static_cast<std::size_t>(width)]); };
   bool const stays = three * kernel.lanes * k * static_cast<std::int64_t>(sizeof(T)) <= host_caches().l1 / 3 * 2;

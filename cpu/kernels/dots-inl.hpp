@@ -38,7 +38,7 @@ HWY_INLINE hn::Vec<hn::FixedTag<T, Q>> sums_of_lanes(D d, hn::Vec<D> const (&v)[
 
 // Where registers are few, the vectors of the rows or of the columns stay in them, whichever are fewer.
 template <int R, int J>
-constexpr bool keeps_rows = has_few_registers && R < J;
+constexpr bool keeps_rows = has_few_registers&& R < J;
 
 // A vector's terms of R x J dot products. Beside several columns there is time to ask for A's rows; beside one or two
 // it would take the reading its turns, unless A comes from memory.
@@ -245,7 +245,9 @@ HWY_NOINLINE void few_dots(dot_work<T> const& w) {
 // Rows of a tile of J columns: R, or, where registers are few, as many as make twelve sums, of which none waits for
 // itself. Of one column more rows load no less for what they multiply.
 template <int R, int J>
-constexpr int rows_of_tile = !has_few_registers || R == 8 ? R : J == 1 ? 4 : 12 / J;
+constexpr int rows_of_tile = !has_few_registers || R == 8 ? R
+                             : J == 1                     ? 4
+                                                          : 12 / J;
 
 // At most J columns.
 template <class T, int R, int J, bool asks>

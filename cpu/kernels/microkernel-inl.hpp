@@ -112,7 +112,7 @@ constexpr microkernel<T> make_microkernel() {
   microkernel<T> k;
   k.mr = mr, k.nr = nr, k.lanes = N;
   k.asks_soon = asks_soon;
-  constexpr int deep = registers / 8;  // four sums of each, and a row of B beside them
+  constexpr int deep = registers == 32 ? 4 : 3;  // four sums of each, and a row of B beside them
   k.most_deep = deep;
   // Only where half a vector costs half of one: AVX-512 on processors of 256-bit units.
   if constexpr (N * sizeof(T) == 64) {
@@ -151,6 +151,7 @@ constexpr microkernel<T> make_microkernel() {
   k.write_turned = write_turned<T>;
   constexpr int dot_rows = registers == 32 ? 5 : 3, dot_cols = 4;
   k.dot_rows = dot_rows, k.dot_cols = dot_cols;
+  k.dot_sums = registers == 32 ? 0 : dot_rows * dot_cols;
   k.dots = dots<T, dot_rows, dot_cols>;
   return k;
 }

@@ -155,7 +155,8 @@ struct microkernel {
   /// vector's, which may all be read.
   void (*write_turned)(std::int64_t rows, std::int64_t cols, T alpha, T const* sums, std::int64_t apart, T beta, T* c,
                        std::int64_t ldc) = nullptr;
-  int dot_rows = 0, dot_cols = 0;                 ///< of the tile that `dots` keeps in registers
+  int dot_rows = 0, dot_cols = 0;  ///< of the tile that `dots` keeps in registers
+  int dot_sums = 0;                ///< of a tile of fewer columns, but one, which has more rows; 0: it has not
   static constexpr int dot_rows_from_memory = 8;  ///< of one column, if A is asked for
   /// Lays an operand along k for them, or rows of a transposed B together for few terms: out[c * apart + r] = src[r *
   /// stride + c], `apart` a multiple of a vector's elements and no less than `rows`.
@@ -180,6 +181,12 @@ struct microkernel {
   tile_function<T> deep_tile(std::int64_t tile_rows, std::int64_t cols) const {
     if (tile_rows > most_deep || cols > 4 * lanes) return nullptr;
     return deep_tiles[static_cast<std::size_t>(width_of(cols))][static_cast<std::size_t>(tile_rows - 1)];
+  }
+  /// Whether sixteen registers, not 32, make tiles low.
+  bool has_low_tiles() const { return widest == 3; }
+  /// The rows of a tile of so many columns that `dots` keeps in registers.
+  std::int64_t dot_rows_beside(std::int64_t cols) const {
+    return dot_sums == 0 ? dot_rows : cols == 1 ? 4 : dot_sums / cols;
   }
   /// Null: there is none, or this processor gains nothing by it.
   tile_function<T> deep_tile_of_halves(std::int64_t tile_rows, std::int64_t cols) const {
