@@ -38,7 +38,16 @@ HWY_INLINE hn::Vec<hn::FixedTag<T, Q>> sums_of_lanes(D d, hn::Vec<D> const (&v)[
 
 // Where registers are few, the vectors of the rows or of the columns stay in them, whichever are fewer.
 template <int R, int J>
-constexpr bool keeps_rows = has_few_registers&& R < J;
+constexpr bool keeps_rows = R < J&& has_few_registers;
+
+// What is read of a row later: far ahead, or near. (In a lambda g++ 12 would drop it, whose calls do nothing else.)
+template <class T, bool near, bool far>
+HWY_INLINE void ask_for_row([[maybe_unused]] T const* HWY_RESTRICT row, [[maybe_unused]] std::int64_t ahead) {
+  if constexpr (far)
+    __builtin_prefetch(row + ahead, 0, 2);
+  else if constexpr (near)
+    hwy::Prefetch(row + cols_ahead<T>);
+}
 
 // A vector's terms of R x J dot products. Beside several columns there is time to ask for A's rows; beside one or two
 // it would take the reading its turns, unless A comes from memory.
@@ -46,16 +55,13 @@ template <class T, int R, int J, bool whole, bool asks, class D = hn::ScalableTa
 HWY_INLINE void add_dots(T const* HWY_RESTRICT a, std::int64_t a_row, std::int64_t a_ahead, T const* HWY_RESTRICT b,
                          std::int64_t b_col, first_lanes<D> const& there, hn::Vec<D> (&acc)[R][J]) {
   auto const part = [&](T const* from) HWY_ATTR { return whole ? hn::LoadU(D(), from) : there.load(from); };
-  auto const ask = [&](int r) HWY_ATTR {
-    if constexpr (asks)
-      __builtin_prefetch(a + r * a_row + a_ahead, 0, 2);
-    else if constexpr (J > 2 && whole)
-      hwy::Prefetch(a + r * a_row + cols_ahead<T>);
-  };
   if constexpr (keeps_rows<R, J>) {
     hn::Vec<D> row[R];
     HWY_UNROLL(4)
-    for (int r = 0; r < R; ++r) ask(r), row[r] = in_register(part(a + r * a_row));
+    for (int r = 0; r < R; ++r) {
+      ask_for_row<T, (J > 2 && whole), asks>(a + r * a_row, a_ahead);
+      row[r] = in_register(part(a + r * a_row));
+    }
     HWY_UNROLL(4)
     for (int j = 0; j < J; ++j) {
       auto const col = R > 1 ? in_register(part(b + j * b_col)) : part(b + j * b_col);
@@ -69,7 +75,7 @@ HWY_INLINE void add_dots(T const* HWY_RESTRICT a, std::int64_t a_row, std::int64
   for (int j = 0; j < J; ++j) col[j] = R > 1 ? in_register(part(b + j * b_col)) : part(b + j * b_col);
   HWY_UNROLL(8)
   for (int r = 0; r < R; ++r) {
-    ask(r);
+    ask_for_row<T, (J > 2 && whole), asks>(a + r * a_row, a_ahead);
     auto const row = J > 1 ? in_register(part(a + r * a_row)) : part(a + r * a_row);
     HWY_UNROLL(4)
     for (int j = 0; j < J; ++j) acc[r][j] = hn::MulAdd(row, col[j], acc[r][j]);
