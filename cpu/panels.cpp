@@ -261,9 +261,10 @@ struct block {
 
   // Of B, the columns of one row of tiles after the other, each in the same place, which stays in L1.
   void multiply_strips(tile_work<T>& w) const {
+    std::int64_t const cols = tiled_cols();
     w.b = packed_b;
-    for (std::int64_t j = 0; j < tiled_cols(); j += t.cols, w.c += t.cols) {
-      w.cols = std::min(t.cols, tiled_cols() - j);
+    for (std::int64_t j = 0; j < cols; j += t.cols, w.c += t.cols) {
+      w.cols = std::min(t.cols, cols - j);
       kernel.pack_b[static_cast<std::size_t>(kernel.width_of(w.cols))](place_of_b(j), o.b_col, o.b_row, w.cols, kb,
                                                                        packed_b);
       multiply_column_of_tiles(kernel, source::packed, w, mb, false);
@@ -400,7 +401,7 @@ std::int64_t packed_a_size(tiling const& t) {
 
 template <class T>
 std::int64_t packed_b_size(microkernel<T> const& kernel, tiling const& t) {
-  std::int64_t const cols = t.in_place ? t.cols : padded(kernel, t.nc, t.cols);
+  std::int64_t const cols = t.in_place ? t.cols : padded(kernel, t.nc, t.cols);  // packed at a time
   return whole_lines<T>((t.pack_b ? t.kc * cols : 0) + t.kc * t.dot_cols);
 }
 

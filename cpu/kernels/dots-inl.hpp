@@ -38,7 +38,7 @@ HWY_INLINE hn::Vec<hn::FixedTag<T, Q>> sums_of_lanes(D d, hn::Vec<D> const (&v)[
 
 // Where registers are few, the vectors of the rows or of the columns stay in them, whichever are fewer.
 template <int R, int J>
-constexpr bool keeps_rows = R < J&& has_few_registers;
+constexpr bool keeps_rows = (R < J) && has_few_registers;
 
 // What is read of a row later: far ahead, or near. (In a lambda g++ 12 would drop it, whose calls do nothing else.)
 template <class T, bool near, bool far>

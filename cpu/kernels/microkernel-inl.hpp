@@ -134,7 +134,7 @@ constexpr microkernel<T> make_microkernel() {
   fill_packing<T, most_rows(registers, V, mr), V>(k);
   if constexpr (V != 4 && most_rows(registers, 4, mr) * 4 >= enough_sums)
     fill_packing<T, most_rows(registers, 4, mr), 4>(k);
-  fill_few_dots<T, registers / 8>(k);
+  fill_few_dots<T, deep>(k);
   constexpr int wide_sums = registers / 4 * 3;
   k.wide_sums = wide_sums;
   fill_wide<T, wide_sums>(k);

@@ -534,6 +534,17 @@ TEST_CASE("several blocks of B, the next of which is asked for") {
   });
 }
 
+TEST_CASE("operands that are near, of which what a tile reads may be copied before each column of tiles") {
+  for_each_gemm([](tandem::kernel const& row) {
+    for (shape const& s : {shape{96, 201, 180}, {130, 170, 190}, {200, 128, 250}})
+      for (bool trans_a : {false, true}) {
+        INFO(s.m, "x", s.n, "x", s.k, " ", trans_a);
+        CHECK(errors(row, s, {trans_a, false}) == 0);
+        CHECK(errors(row, s, {trans_a, false, -1.25, 0.5, 3, false}) == 0);
+      }
+  });
+}
+
 TEST_CASE("a transposed A that is far, where it lies or copied") {
   for_each_gemm([](tandem::kernel const& row) {
     for (shape const& s : {shape{333, 140, 270}, {1024, 140, 270}, {90, 1600, 260}})

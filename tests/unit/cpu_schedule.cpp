@@ -3,6 +3,7 @@
 #include "cpu/dots.hpp"
 #include "cpu/few_terms.hpp"
 #include "cpu/schedule.hpp"
+#include "cpu/tiles.hpp"
 
 #include <doctest/doctest.h>
 
@@ -133,6 +134,7 @@ TEST_CASE("rows of A are copied only where a tile's rows would meet in one set o
 
 TEST_CASE("a transposed A is copied where its columns would meet in L2, or are passed over for many columns of C") {
   for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    if (kernel.has_low_tiles()) return;
     constexpr std::int64_t line = 64 / sizeof(T), page = 4096 / sizeof(T);
     auto const copied = [&](std::int64_t n, std::int64_t k, std::int64_t lda, std::int64_t l2 = 1 << 20) {
       auto o = product<T>(1000, n, k, true);
@@ -148,6 +150,20 @@ TEST_CASE("a transposed A is copied where its columns would meet in L2, or are p
     CHECK_FALSE(copied(1536, 1000, 1003));
     CHECK(copied(1537, 1000, 1003));
     CHECK_FALSE(copied(250, 250, page));  // all stay in L2
+  });
+}
+
+TEST_CASE("low tiles have a transposed A copied for many columns of C, fewer if A and B fit L2") {
+  for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    if (!kernel.has_low_tiles()) return;
+    auto const copied = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+      return tandem::cpu::choose_tiling(zen4, kernel, product<T>(m, n, k, true)).pack_a;
+    };
+    constexpr std::int64_t many = sizeof(T) == 8 ? 64 : 160;
+    CHECK(copied(1001, many, 1000));
+    CHECK_FALSE(copied(1001, many - 1, 1000));
+    CHECK(copied(200, 128, 250));
+    CHECK_FALSE(copied(200, 127, 250));
   });
 }
 
@@ -448,15 +464,17 @@ TEST_CASE("a large C of a few terms is computed in wide tiles, unless it goes pa
     INFO(set->technique);
     auto const& kernel = set->f32;
     auto const cols = [&](cache_sizes const& at, std::int64_t m, std::int64_t k) {
-      return tandem::cpu::choose_tiling(at, kernel, product<float>(m, 4096, k)).cols;
+      return tandem::cpu::choose_tiling(at, kernel, product<float>(m, 4112, k)).cols;
     };
-    auto const wide = kernel.rows[4] > 0 ? 4 * kernel.lanes : kernel.nr;
+    auto const wide = kernel.widest * kernel.lanes;
     CHECK(cols(caches, 4096, 16) == wide);
     CHECK(cols(caches, 4096, 200) == kernel.nr);
     CHECK(cols(amd, 40, 16) == kernel.nr);                              // C stays in L2
     bool const has_lines = kernel.nr % 16 == 0 || 16 % kernel.nr == 0;  // else C does not go past the caches
     CHECK(cols({.l1 = 48 << 10, .l2 = 1 << 20, .l3 = 32 << 20}, 4096, 16) == (has_lines ? kernel.nr : wide));
-    if (kernel.rows[4] == 0) continue;
+    // Low tiles have more rows where C's meet in one set of L1.
+    CHECK(tandem::cpu::choose_tiling(caches, kernel, product<float>(4096, 4096, 16)).cols ==
+          (kernel.has_low_tiles() ? kernel.nr : wide));
     // From beyond L3 it is asked for ahead of time.
     auto const far = [&](std::int64_t l3) {
       auto o = product<float>(4095, 4095, 16);
@@ -905,7 +923,8 @@ TEST_CASE("tiles of a skinny C of up to two vectors are as wide as it is, and as
           CHECK(t.cols < n + lanes);
           CHECK(t.rows == kernel.rows[static_cast<std::size_t>(width)]);
         }
-      if (kernel.rows[3] > 0) CHECK(tiling(2 * kernel.mr, 2 * lanes + 1).cols == 3 * lanes);
+      CHECK(tiling(2 * kernel.mr, 2 * lanes + 1).cols == (kernel.has_low_tiles() ? 2 : 3) * lanes);
+      CHECK(tiling(kernel.rows[3], 2 * lanes + 1).cols == 3 * lanes);
       if (kernel.rows[4] > 0) CHECK(tiling(kernel.rows[4], 4 * lanes).cols == 4 * lanes);
     });
 }
@@ -913,7 +932,7 @@ TEST_CASE("tiles of a skinny C of up to two vectors are as wide as it is, and as
 TEST_CASE("beside a far C few terms of a B within half of L2 are in wide tiles, B packed if it is transposed") {
   for (auto const& caches : both_caches)
     for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
-      if (kernel.rows[4] == 0 || (kernel.widest == 3 && tandem::cpu::has_small_l2(caches))) return;
+      if (kernel.has_low_tiles() && tandem::cpu::has_small_l2(caches)) return;
       constexpr std::int64_t size = sizeof(T);
       std::int64_t const n = caches.l2 / 2 / 24 / size, m = caches.l2 / size / n + 1;
       REQUIRE(m > 2 * kernel.mr);
@@ -925,8 +944,8 @@ TEST_CASE("beside a far C few terms of a B within half of L2 are in wide tiles, 
           };
           for (std::int64_t const k : {9, 24}) {
             auto const t = tiling(m, n, k);
-            CHECK(t.rows == kernel.rows[4]);
-            CHECK(t.cols == 4 * kernel.lanes);
+            CHECK(t.rows == kernel.rows[static_cast<std::size_t>(kernel.widest)]);
+            CHECK(t.cols == kernel.widest * kernel.lanes);
             CHECK(t.c_ahead == 2 * t.cols);
             CHECK(t.pack_b == trans_b);
             CHECK(t.b_stays == !trans_b);
@@ -943,7 +962,6 @@ TEST_CASE("beside a far C few terms of a B within half of L2 are in wide tiles, 
 
 TEST_CASE("on a Zen 4 not beside a C from beyond five sixteenths of L3") {
   for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
-    if (kernel.rows[4] == 0) return;
     constexpr std::int64_t size = sizeof(T), n = 300;
     auto const is_in_wide_tiles = [&](cache_sizes const& caches, std::int64_t bytes) {
       return tandem::cpu::choose_tiling(caches, kernel, product<T>(bytes / size / n, n, 16)).c_ahead > 0;
@@ -1253,12 +1271,13 @@ TEST_CASE("on a Zen 4 operands that stay in L2 are multiplied where they lie, in
       return tandem::cpu::choose_tiling(caches, kernel, product<T>(m, n, k, trans_a, trans_b));
     };
     for (bool const trans_a : {false, true}) {
+      if (trans_a && kernel.has_low_tiles()) continue;
       CAPTURE(trans_a);
       auto const t = tiling(zen4, edge, edge, terms, trans_a);
       CHECK(t.in_place);
       CHECK(t.kc == terms);
       CHECK_FALSE(t.pack_a);
-      CHECK_FALSE(t.pack_b);
+      CHECK(t.pack_b == (kernel.has_low_tiles() && size == 8));  // rows of half a page
       CHECK_FALSE(tiling(zen4, edge, edge, terms + 1, trans_a).in_place);
       CHECK_FALSE(tiling(zen4, edge, edge, terms, trans_a, true).in_place);
     }
@@ -1267,6 +1286,62 @@ TEST_CASE("on a Zen 4 operands that stay in L2 are multiplied where they lie, in
     CHECK_FALSE(tiling(zen4, 100, columns + 1, 20).in_place);
     for (auto const& caches : both_caches) CHECK_FALSE(tiling(caches, edge, edge, terms).in_place);
     CHECK_FALSE(tiling(small_l2, edge, edge, terms).in_place);
+  });
+}
+
+TEST_CASE("low tiles copy the columns of B that they read, if these would not stay in L1 for many rows of A") {
+  for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t size = sizeof(T), half_page = 2048 / size;
+    auto const copies = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+      auto const t = tandem::cpu::choose_tiling(zen4, kernel, product<T>(m, n, k));
+      CHECK(t.in_place);
+      CHECK(t.b_stays == !t.pack_b);
+      CHECK(t.cols <= 2 * kernel.nr);
+      return t.pack_b;
+    };
+    bool const low = kernel.has_low_tiles();
+    CHECK(copies(96, 201, 180) == low);
+    CHECK_FALSE(copies(95, 201, 180));
+    CHECK_FALSE(copies(96, 200, 180));
+    CHECK_FALSE(copies(96, 201, 170));
+    CHECK(copies(96, half_page, 180) == low);
+    auto const t = tandem::cpu::choose_tiling(zen4, kernel, product<T>(96, 201, 180));
+    if (low) CHECK(tandem::cpu::packed_b_size(kernel, t) <= 180 * (t.cols + 2) + 16);  // not all of B, and what is left
+  });
+}
+
+TEST_CASE("low tiles read a B that is far where it lies beside some rows of A, few if its rows are a page apart") {
+  for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    if (!kernel.has_low_tiles()) return;
+    constexpr std::int64_t page = 4096 / sizeof(T);
+    auto const copied = [&](std::int64_t m, std::int64_t n, bool trans_a = false) {
+      return tandem::cpu::choose_tiling(zen4, kernel, product<T>(m, n, 1000, trans_a)).pack_b;
+    };
+    CHECK_FALSE(copied(96, 3000));
+    CHECK(copied(97, 3000));
+    CHECK_FALSE(copied(40, 3001));
+    CHECK(copied(41, 3001));
+    CHECK_FALSE(copied(16, 4 * page));
+    CHECK(copied(17, 4 * page));
+    CHECK(copied(40, 3000, true));
+  });
+}
+
+TEST_CASE("tiles where registers are few are three vectors wide for few rows or short sums, and else two") {
+  for_each_kernel([]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t many = 1 << 20;
+    auto const width = [&](std::int64_t m, std::int64_t k) { return tandem::cpu::widest_beside(kernel, m, k); };
+    if (!kernel.has_low_tiles()) {
+      CHECK(width(5, many) == kernel.widest);
+      return;
+    }
+    for (std::int64_t const m : {1, 4, 7, 8}) CHECK(width(m, many) == 3);
+    for (std::int64_t const m : {5, 6, 9, 100}) CHECK(width(m, many) == 2);
+    // Terms of which three vectors take half of L1.
+    std::int64_t const terms =
+        tandem::cpu::host_caches().l1 / (6 * kernel.lanes * static_cast<std::int64_t>(sizeof(T)));
+    for (std::int64_t const m : {9, 100}) CHECK(width(m, terms) == 3);
+    for (std::int64_t const m : {5, 17}) CHECK(width(m, 1) == 2);  // fewer tiles begin
   });
 }
 
@@ -1287,7 +1362,7 @@ TEST_CASE("beside a small L2, tiles of three vectors make short sums where regis
     auto const tiling = [&](std::int64_t k, std::int64_t m = 4096) {
       return tandem::cpu::choose_tiling(small_l2, kernel, product<T>(m, 4096, k));
     };
-    bool const low = kernel.widest == 3;
+    bool const low = kernel.has_low_tiles();
     // Of a C that stays in L3 shorter ones.
     constexpr std::int64_t rows_of_half_l3 = small_l2.l3 / 2 / 4096 / sizeof(T);
     if (low) CHECK(tiling(24, rows_of_half_l3).cols == 3 * kernel.lanes);
