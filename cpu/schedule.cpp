@@ -246,12 +246,12 @@ void lower_tiles(cache_sizes const& caches, microkernel<T> const& kernel, operan
 
 /// The rows of A beside which, where tiles are low, a B that lies far away is not worth a copy: a few more than a
 /// skinny C's where B's rows are a multiple of a page apart, which meet in few sets of L1 before the next tile comes,
-/// more where its vectors lie across lines, and most where they do not. Those of a transposed A come sooner from a
-/// copy.
+/// more where its vectors lie across lines, and most where they do not. A transposed A comes sooner from a copy, and a
+/// C from beyond the caches goes past them in whole lines.
 template <class T>
-std::int64_t rows_of_low_tiles(microkernel<T> const& kernel, operands<T> const& o) {
+std::int64_t rows_of_low_tiles(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr std::int64_t size = sizeof(T);
-  if (o.a_col != 1) return 0;
+  if (o.a_col != 1 || o.m * o.n * size > caches.l3 / 2) return 0;
   if (o.b_row * size % page == 0) return 16;
   return o.b_row % kernel.lanes != 0 ? 40 : 96;
 }
@@ -263,7 +263,7 @@ template <class T>
 bool is_rather_skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr std::int64_t size = sizeof(T), few = 168;
   bool const c_stays = !has_large_l2(caches) || o.m * o.n * size <= caches.l2 / 2;
-  return o.m <= (kernel.has_low_tiles() ? rows_of_low_tiles(kernel, o) : few) && c_stays;
+  return o.m <= (kernel.has_low_tiles() ? rows_of_low_tiles(caches, kernel, o) : few) && c_stays;
 }
 
 /// How far ahead to ask for rows of B that are streams; 0: not at all. The hardware follows a stream to the end of its
