@@ -24,7 +24,8 @@ struct mutant {
   std::string id;
   std::string file;     ///< relative to the sources
   std::string unit;     ///< what it is built with: a file of tests/mutants/units
-  std::string compile;  ///< the source to compile where `file` is a header that it includes; empty: the unit's
+  std::string compile;  ///< the sources to compile, with a space between them, where `file` is a header: all that may
+                        ///< bring a copy of the function in question, of which a linker takes any; empty: the unit's
   std::string kernel;   ///< the row that is judged; of a bug in the harness, the subject that shows it
   std::string rung;     ///< of a bug in the harness, the rung that shows it
   std::string test;     ///< of a bug in the harness that no kernel shows, the test that does, with its arguments
