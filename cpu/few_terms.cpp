@@ -58,7 +58,10 @@ void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, sp
   w.ldc = o.ldc;
   w.streaming = streams(kernel, o);
   bool const across_lines = asks_for_rows_of_c(kernel, o.m, o.n, o.k, o.ldc);
-  w.asks_for_c = across_lines || (o.beta != 0 && o.m * o.n * size > host_caches().l3 / 4);
+  // Of a few rows hardly any have others below them that could be asked for.
+  constexpr std::int64_t few_rows = 8;
+  bool const reads_far_c = o.beta != 0 && o.m * o.n * size > host_caches().l3 / 4;
+  w.asks_for_c = across_lines || (reads_far_c && rows.size() > few_rows);
   // Of long rows, one by one, one after the other is written, not a vector of each in turns.
   constexpr std::int64_t long_row = 1024;
   std::int64_t const rows_at_once = across_lines && o.n >= long_row ? 1 : rows.size();

@@ -35,6 +35,13 @@ std::int64_t rows_apart(std::int64_t terms) {
   return (ceil_div(terms, line) | 1) * line;
 }
 
+/// Of a block's columns of B, those that have a place in panels at a time.
+template <class T>
+std::int64_t packed_at_a_time(microkernel<T> const& kernel, tiling const& t, std::int64_t cols) {
+  if (!t.pack_b) return 0;
+  return t.in_place ? t.cols : padded(kernel, cols, t.cols);
+}
+
 /// What is read some time later: `rows` of `length` elements, `apart` from each other.
 template <class T>
 struct rows_later {
@@ -106,9 +113,7 @@ struct block {
   std::int64_t tiled_cols() const { return j0 + nb == o.n ? nb - t.dot_cols : nb; }
 
   // The last columns of B, each along k.
-  T* columns_along_k() const {
-    return packed_b + (t.pack_b ? kb * (t.in_place ? t.cols : padded(kernel, tiled_cols(), t.cols)) : 0);
-  }
+  T* columns_along_k() const { return packed_b + kb * packed_at_a_time(kernel, t, tiled_cols()); }
   void lay_columns() const {
     T* const to = columns_along_k();
     T const* const src = o.b + p0 * o.b_row + (o.n - t.dot_cols) * o.b_col;
@@ -401,8 +406,7 @@ std::int64_t packed_a_size(tiling const& t) {
 
 template <class T>
 std::int64_t packed_b_size(microkernel<T> const& kernel, tiling const& t) {
-  std::int64_t const cols = t.in_place ? t.cols : padded(kernel, t.nc, t.cols);  // packed at a time
-  return whole_lines<T>((t.pack_b ? t.kc * cols : 0) + t.kc * t.dot_cols);
+  return whole_lines<T>(t.kc * (packed_at_a_time(kernel, t, t.nc) + t.dot_cols));
 }
 
 template <class T>

@@ -37,25 +37,24 @@ class known_call {
         apart_from_b_(0 - bytes(b) - bytes_c_),
         prepared_(std::move(prepared)) {}
 
-  /// Whether that call is this one. alpha and beta are compared bit by bit: what is only equal is another call.
+  /// Whether that call is this one. alpha and beta are compared bit by bit: what is only equal is another call. Each
+  /// comparison by itself: all in one would wait for each other.
   bool is(matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c,
           gemm_options const& o) const {
-    auto const sizes =
-        (c.rows() ^ m_) | (a.rows() ^ m_) | (c.cols() ^ n_) | (b.cols() ^ n_) | (a.cols() ^ k_) | (b.rows() ^ k_);
-    auto const apart = (a.ld() ^ lda_) | (b.ld() ^ ldb_) | (c.ld() ^ ldc_);
-    auto const factors = (bits(o.alpha) ^ alpha_) | (bits(o.beta) ^ beta_);
-    auto const memories = static_cast<unsigned>(a.memory()) | static_cast<unsigned>(b.memory()) |
-                          static_cast<unsigned>(c.memory());  // none but the host's
-    return (sizes | apart) == 0 && factors == 0 && memories == 0 && a.layout() == layouts_[0] &&
-           b.layout() == layouts_[1] && c.layout() == layouts_[2] && is_open(o);
+    return c.rows() == m_ && a.rows() == m_ && c.cols() == n_ && b.cols() == n_ && a.cols() == k_ && b.rows() == k_ &&
+           a.ld() == lda_ && b.ld() == ldb_ && c.ld() == ldc_ && bits(o.alpha) == alpha_ && bits(o.beta) == beta_ &&
+           a.memory() == memory::host && b.memory() == memory::host && c.memory() == memory::host &&
+           a.layout() == layouts_[0] && b.layout() == layouts_[1] && c.layout() == layouts_[2] && is_open(o);
   }
 
   /// Whether operands may be there: not at null, each element at a multiple of its size, C apart from A and B.
   bool takes(T const* a, T const* b, T const* c) const {
-    constexpr std::uintptr_t highest = std::uintptr_t{1} << 62;
-    auto const of_a = address(a), of_b = address(b), of_c = address(c);
-    return ((of_a - 1) | (of_b - 1) | (of_c - 1)) < highest && (of_a | of_b | of_c) % sizeof(T) == 0 &&
-           of_a - of_c - bytes_c_ <= apart_from_a_ && of_b - of_c - bytes_c_ <= apart_from_b_;
+    // A remainder comes to the highest bits, and so does what is below zero.
+    auto const elements = std::rotr((address(a) - sizeof(T)) | (address(b) - sizeof(T)) | (address(c) - sizeof(T)),
+                                    std::countr_zero(sizeof(T)));
+    constexpr std::uintptr_t most = std::uintptr_t{1} << 60;
+    auto const behind_c = address(c) + bytes_c_;
+    return elements < most && address(a) - behind_c <= apart_from_a_ && address(b) - behind_c <= apart_from_b_;
   }
 
   /// The product on such operands. Throws `tandem::error` where there is no memory.
@@ -89,9 +88,10 @@ class known_calls {
   /// nullptr: it is not known.
   known_call<T> const* find(matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c,
                             gemm_options const& o) const {
-    auto const mark = mark_of(a, b, c, o);
-    auto const& place = places_[index(mark)];
-    return place.mark == mark && place.call->is(a, b, c, o) ? place.call.get() : nullptr;
+    auto const at = index(a, b, c, o);
+    asm volatile("" ::: "memory");  // what is compared is read again: kept in registers, these would have to be saved
+    auto const* const call = places_[at].get();
+    return call != nullptr && call->is(a, b, c, o) ? call : nullptr;
   }
 
   /// Whether to remember this call, which is not known: one of so many, since those that do not come again would each
@@ -100,33 +100,26 @@ class known_calls {
 
   void remember(matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c,
                 gemm_options const& o, prepared_gemm prepared) {
-    auto const mark = mark_of(a, b, c, o);
-    auto& place = places_[index(mark)];
-    place.call = std::make_unique<known_call<T>>(a, b, c, o, std::move(prepared));
-    place.mark = mark;
+    places_[index(a, b, c, o)] = std::make_unique<known_call<T>>(a, b, c, o, std::move(prepared));
   }
 
  private:
   static constexpr int bits = 10;
-  static std::size_t index(std::uint64_t mark) { return mark >> (64 - bits); }
 
-  /// Of different calls mostly different, and never 0.
-  static std::uint64_t mark_of(matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c,
-                               gemm_options const& o) {
-    constexpr std::uint64_t spread = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
-    auto const u = [](std::int64_t x) { return static_cast<std::uint64_t>(x); };
-    auto const sizes = u(c.rows()) + (u(c.cols()) << 10) + (u(a.cols()) << 20);
-    auto const apart = (u(a.ld()) << 30) + (u(b.ld()) << 40) + (u(c.ld()) << 50);
-    auto const rest = static_cast<unsigned>(a.layout()) + 2 * static_cast<unsigned>(b.layout()) +
-                      (std::bit_cast<std::uint64_t>(o.beta) >> 52);
-    return ((sizes + apart + rest) * spread) | 1;
+  /// Of different calls mostly different.
+  static std::size_t index(matrix_view<T const> const& a, matrix_view<T const> const& b, matrix_view<T> const& c,
+                           gemm_options const& o) {
+    auto const u = [](auto x) { return static_cast<std::uint32_t>(x); };
+    // The highest bits of a sum of multiples modulo 2^32, by odd numbers drawn at random.
+    auto const of_c = (u(c.rows()) + 8 * u(c.cols())) * 0x2c1b3c6d;
+    auto const of_a = (u(a.cols()) + 8 * u(a.ld())) * 0x165667b1;
+    auto const apart = (u(b.ld()) + 8 * u(c.ld())) * 0x5bd1e995;
+    auto const rest =
+        (u(a.layout()) + 2 * u(b.layout()) + 4 * u(std::bit_cast<std::uint64_t>(o.beta) >> 52)) * 0x7feb352d;
+    return ((of_c + of_a) + (apart + rest)) >> (32 - bits);
   }
 
-  struct kept {
-    std::uint64_t mark = 0;  // of its call; 0: there is none
-    std::unique_ptr<known_call<T>> call = {};
-  };
-  std::array<kept, std::size_t{1} << bits> places_ = {};
+  std::array<std::unique_ptr<known_call<T>>, std::size_t{1} << bits> places_ = {};
   unsigned unknown_ = 0;
 };
 

@@ -248,12 +248,12 @@ HWY_NOINLINE void few_dots(dot_work<T> const& w) {
   write_dot_tile<T, R, J>(acc[0], w.alpha, w.beta, w.c, w.c_row, w.c_col);
 }
 
-// Rows of a tile of J columns: R, or, where registers are few, as many as make twelve sums, of which none waits for
-// itself. Of one column more rows load no less for what they multiply.
+// Where registers are few, the sums of a tile, of which none waits for itself.
+constexpr int dot_sums = has_few_registers ? 12 : 0;
+
+// Rows of a tile of J columns; those that come from memory together stay so.
 template <int R, int J>
-constexpr int rows_of_tile = !has_few_registers || R == 8 ? R
-                             : J == 1                     ? 4
-                                                          : 12 / J;
+constexpr int rows_of_tile = R == 8 ? R : static_cast<int>(rows_of_dot_tile(R, dot_sums, J));
 
 // At most J columns.
 template <class T, int R, int J, bool asks>

@@ -151,7 +151,7 @@ constexpr microkernel<T> make_microkernel() {
   k.write_turned = write_turned<T>;
   constexpr int dot_rows = registers == 32 ? 5 : 3, dot_cols = 4;
   k.dot_rows = dot_rows, k.dot_cols = dot_cols;
-  k.dot_sums = registers == 32 ? 0 : dot_rows * dot_cols;
+  k.dot_sums = dot_sums;
   k.dots = dots<T, dot_rows, dot_cols>;
   return k;
 }

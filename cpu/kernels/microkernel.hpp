@@ -104,6 +104,13 @@ template <class T>
 using pack_contiguous_function = void (*)(T const* src, std::int64_t stride_d, std::int64_t width, std::int64_t depth,
                                           T* out);
 
+/// The rows of a tile of dot products of so many columns: `rows`, or as many as make so many sums, if that is not 0. Of
+/// one column more rows load no less for what they multiply.
+constexpr std::int64_t rows_of_dot_tile(std::int64_t rows, std::int64_t sums, std::int64_t cols) {
+  constexpr std::int64_t of_one_column = 4;
+  return sums == 0 ? rows : cols == 1 ? of_one_column : sums / cols;
+}
+
 /// One element type's microkernels: a tile for every number of rows up to mr, or up to most_rows of one vector, and of
 /// vectors up to four, as far as they fit the registers. Width 0 is half a vector, for a few columns that are left
 /// over.
@@ -185,9 +192,7 @@ struct microkernel {
   /// Whether sixteen registers, not 32, make tiles low.
   bool has_low_tiles() const { return widest == 3; }
   /// The rows of a tile of so many columns that `dots` keeps in registers.
-  std::int64_t dot_rows_beside(std::int64_t cols) const {
-    return dot_sums == 0 ? dot_rows : cols == 1 ? 4 : dot_sums / cols;
-  }
+  std::int64_t dot_rows_beside(std::int64_t cols) const { return rows_of_dot_tile(dot_rows, dot_sums, cols); }
   /// Null: there is none, or this processor gains nothing by it.
   tile_function<T> deep_tile_of_halves(std::int64_t tile_rows, std::int64_t cols) const {
     std::int64_t const halves = (2 * cols + lanes - 1) / lanes;
