@@ -18,10 +18,11 @@ void add_in_order(std::int64_t n, T alpha, T const* x, std::int64_t incx, T* y, 
 }
 
 template <class T>
-void add_views(std::int64_t n, T alpha, T const* x, std::int64_t incx, T* y, std::int64_t incy) {
+void add_views(tandem::backend backend, std::int64_t n, T alpha, T const* x, std::int64_t incx, T* y,
+               std::int64_t incy) {
   if (incy == 0) return add_in_order(n, alpha, x, incx, y, incy);
   try {
-    tandem::axpy(alpha, vector_view<T const>(x, n, incx), vector_view<T>(y, n, incy), {.backend = chosen_backend()});
+    tandem::axpy(alpha, vector_view<T const>(x, n, incx), vector_view<T>(y, n, incy), {.backend = backend});
   } catch (error const& e) {
     if (e.code() != errc::overlap) throw;
     add_in_order(n, alpha, x, incx, y, incy);  // nothing has been written
@@ -36,9 +37,9 @@ T* first_element(T* data, std::int64_t n, std::int64_t increment) {
 
 template <class T>
 void add(routine which, std::int64_t n, T alpha, T const* x, std::int64_t incx, T* y, std::int64_t incy) {
-  enter(which);
+  auto const backend = enter(which);
   if (n <= 0 || alpha == 0) return;
-  guard(which, [&] { add_views(n, alpha, first_element(x, n, incx), incx, first_element(y, n, incy), incy); });
+  guard(which, [&] { add_views(backend, n, alpha, first_element(x, n, incx), incx, first_element(y, n, incy), incy); });
 }
 
 }  // namespace

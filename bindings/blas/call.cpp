@@ -62,11 +62,14 @@ environment const& settings(routine first) {
 
 }  // namespace
 
-void enter(routine which) {
-  if (settings(which).trace) counts[static_cast<int>(which)].fetch_add(1, std::memory_order_relaxed);
+tandem::backend enter_with_care(routine which) {
+  auto const& e = settings(which);
+  if (e.trace)
+    counts[static_cast<int>(which)].fetch_add(1, std::memory_order_relaxed);
+  else
+    backend_of_uncounted.store(static_cast<int>(e.backend), std::memory_order_relaxed);
+  return e.backend;
 }
-
-tandem::backend chosen_backend() { return settings({}).backend; }
 
 void end_program(routine which, char const* reason) {
   std::fprintf(stderr, "tandem_blas: %s: %s\n", names[static_cast<int>(which)], reason);

@@ -59,13 +59,12 @@ matrix_view<T const> operand(T const* data, tandem_blas_int rows, tandem_blas_in
 
 // In line as its callers are: a tiny product would feel a `product` that is written to memory.
 template <class T>
-[[gnu::always_inline]] inline void multiply(routine which, product<T> const& p) {
+[[gnu::always_inline]] inline void multiply(routine which, tandem::backend backend, product<T> const& p) {
   tandem_blas_int const k = p.alpha == 0 ? 0 : p.k;  // nothing of A or B is looked at
   if (p.m == 0 || p.n == 0 || (k == 0 && p.beta == 1)) return;
   guard(which, [&] {
     gemm(operand(p.a, p.m, k, p.lda, p.layout, p.trans_a), operand(p.b, k, p.n, p.ldb, p.layout, p.trans_b),
-         matrix_view<T>(p.c, p.m, p.n, p.ldc, p.layout),
-         {.alpha = p.alpha, .beta = p.beta, .backend = chosen_backend()});
+         matrix_view<T>(p.c, p.m, p.n, p.ldc, p.layout), {.alpha = p.alpha, .beta = p.beta, .backend = backend});
   });
 }
 
@@ -75,12 +74,12 @@ bool is_transpose(char option) { return is_letter(option, 'T') || is_letter(opti
 template <class T>
 [[gnu::always_inline]] inline void from_fortran(routine which, char const* name, char trans_a, char trans_b,
                                                 product<T> const& p) {
-  enter(which);
+  auto const backend = enter(which);
   tandem_blas_int const wrong = !is_letter(trans_a, 'N') && !is_transpose(trans_a)   ? 1
                                 : !is_letter(trans_b, 'N') && !is_transpose(trans_b) ? 2
                                                                                      : wrong_argument(p);
   if (wrong != 0) return report(interface::fortran, name, wrong);
-  multiply(which, p);
+  multiply(which, backend, p);
 }
 
 bool is_option(CBLAS_TRANSPOSE option) {
@@ -91,14 +90,14 @@ template <class T>
 [[gnu::always_inline]] inline void from_c(routine which, char const* name, char const* fortran_name,
                                           CBLAS_LAYOUT layout, CBLAS_TRANSPOSE trans_a, CBLAS_TRANSPOSE trans_b,
                                           product<T> const& p) {
-  enter(which);
+  auto const backend = enter(which);
   if (layout != CblasRowMajor && layout != CblasColMajor)
     return report_option(interface::c_col_major, name, 1, "Illegal layout setting, %d\n", layout);
   auto const caller = layout == CblasRowMajor ? interface::c_row_major : interface::c_col_major;
   if (!is_option(trans_a)) return report_option(caller, name, 2, "Illegal TransA setting, %d\n", trans_a);
   if (!is_option(trans_b)) return report_option(caller, name, 3, "Illegal TransB setting, %d\n", trans_b);
   if (auto const wrong = wrong_argument(column_major(p)); wrong != 0) return report(caller, fortran_name, wrong);
-  multiply(which, p);
+  multiply(which, backend, p);
 }
 
 tandem::layout layout_of(CBLAS_LAYOUT layout) {

@@ -3,11 +3,10 @@
 
 namespace tandem {
 
-/// The calling thread's T, if it has one by now. Read at a place that is known once the library is there: elsewhere a
-/// call would ask for it each time, which takes as long as a tiny product.
+/// The calling thread's T, if it has one by now.
 template <class T>
 T*& made_thread_own() {
-  [[gnu::tls_model("initial-exec")]] thread_local T* own = nullptr;
+  thread_local T* own = nullptr;
   return own;
 }
 
