@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "cpu/caches.hpp"
+#include "cpu/few_terms.hpp"
 #include "cpu/kernels/microkernel.hpp"
 #include "cpu/panels.hpp"
 #include "cpu/tiles.hpp"
@@ -86,6 +87,20 @@ double cost_of_turned_sums(microkernel<T> const& kernel, std::int64_t m, std::in
   constexpr double begin = 150, of_element = sizeof(T) / 6.0;
   auto const cols = static_cast<double>(n);
   return begin + cols * vectors_of(kernel, m) * static_cast<double>(k) + of_element * cols * static_cast<double>(m);
+}
+
+/// Passes of a few terms over C, along its rows or down them, beside a transposed B, which is turned first.
+template <class T>
+double cost_of_few_terms(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k) {
+  constexpr double begin = 150, of_element = 0.5, of_row = 2.5, of_store = 0.5;
+  constexpr double of_step_down = 0.65, of_store_down = 1, of_element_down = 1.1;
+  bool const in_halves = kernel.half_costs_half;
+  auto const terms = static_cast<double>(k), rows = static_cast<double>(m), elements = static_cast<double>(n * k);
+  double const vectors = rows * vectors_of(kernel, n);
+  if (goes_down(kernel, m, n, k))
+    return begin + (of_step_down * terms + of_store_down) * vectors * (in_halves ? 1 : 0.5) +
+           of_element_down * elements;
+  return begin + (terms + of_store) * vectors * (in_halves ? 1 : 0.55) + of_element * elements + of_row * rows;
 }
 
 /// Dot products; `turns`: of a transposed A, which is turned first.

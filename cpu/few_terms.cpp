@@ -36,7 +36,7 @@ template <class T>
 std::int64_t packed_columns(operands<T> const& o, std::int64_t fits, std::int64_t most, std::int64_t terms) {
   constexpr std::int64_t size = sizeof(T), line = 64 / size;
   bool const are_short = has_large_l2(host_caches()) && o.m * o.n * size <= host_caches().l2;
-  return std::min(fits, most / (are_short ? microkernel<T>::most_terms : terms) / line * line);
+  return std::min(fits, quotient(most, are_short ? microkernel<T>::most_terms : terms) / line * line);
 }
 
 /// The rows and columns of C in one thread. B's rows stay in L1; a transposed B is turned, piece by piece.
@@ -50,7 +50,7 @@ void update(microkernel<T> const& kernel, operands<T> const& o, span_of rows, sp
   bool const packs = o.b_col != 1 || copies_rows_of_b(kernel, rows.size(), o.n, o.k, o.b_row);
   auto const& functions = goes_down(kernel, o.m, o.n, o.k) ? kernel.update_down : kernel.update_along;
   std::int64_t const terms_at_once = std::min(o.k, most);
-  std::int64_t const fits = std::max(host_caches().l1 / 3 / size / terms_at_once / line * line, least);
+  std::int64_t const fits = std::max(quotient(host_caches().l1 / 3 / size, terms_at_once) / line * line, least);
   std::int64_t const step = packs ? packed_columns(o, fits, packed, terms_at_once) : fits;
   far_tile_work<T> w;
   w.a_row = o.a_row, w.a_col = o.a_col;
@@ -113,6 +113,7 @@ template <class T>
 void multiply_few_terms(microkernel<T> const& kernel, operands<T> const& o, int threads) {
   constexpr double a_microsecond = 1e4, in_cache = 3e4;  // bytes of C
   constexpr std::int64_t few_rows = 16, units_of_piece = 32;
+  if (threads == 1) return update(kernel, o, {0, o.m}, {0, o.n});
   // Of a narrow C a row takes as long as a line.
   double const row = goes_down(kernel, o.m, o.n, o.k) ? 64.0 : static_cast<double>(o.n) * sizeof(T);
   double const bytes = static_cast<double>(o.m) * row * (o.beta == 0 ? 1 : 2);

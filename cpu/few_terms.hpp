@@ -33,9 +33,12 @@ template <class T>
 bool are_few_terms(microkernel<T> const& kernel, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t a_row) {
   constexpr std::int64_t few = 4;  // else dot products are faster
   if (k > kernel.most_terms || (n == 1 && are_column_of_dots(m, k))) return false;
-  // A few columns beside a transposed A are turned, if there are terms to pay for it and they do not fill a vector.
-  bool const fill_a_vector = n >= 4 && (n & (n - 1)) == 0;
-  return !goes_down(kernel, m, n, k) || k <= few || a_row != 1 || 2 * n > kernel.lanes || fill_a_vector;
+  // A few columns beside a transposed A are turned, if there are terms to pay for it and they leave lanes of vectors of
+  // four idle.
+  constexpr std::int64_t many = 6, some_columns = 4;
+  bool const nearly_fill = ((n + 1) & 3) <= 1;
+  return !goes_down(kernel, m, n, k) || k <= few || a_row != 1 || 2 * n > kernel.lanes ||
+         (n >= some_columns && (k <= many || nearly_fill));
 }
 
 /// Whether a copy of B, whose rows lie together, would be worth its time. It is where these rows are so near to a
@@ -68,6 +71,13 @@ bool asks_for_rows_of_c(microkernel<T> const& kernel, std::int64_t m, std::int64
 /// Whether there are so few terms, and C does not go past the caches.
 template <class T>
 bool suits_few_terms(microkernel<T> const& kernel, operands<T> const& o);
+
+/// Whether C is so small that two threads would begin later than one ends.
+template <class T>
+bool is_for_one_thread(operands<T> const& o) {
+  constexpr std::int64_t worth_two = 64 << 10;  // bytes of a C that is read and written
+  return o.m * std::max<std::int64_t>(o.n, 64 / sizeof(T)) * static_cast<std::int64_t>(sizeof(T)) <= worth_two;
+}
 
 /// C = alpha A B + beta C on at most `threads` threads. More terms take more passes over C.
 template <class T>

@@ -101,7 +101,10 @@ bool may_take_threads(microkernel<T> const& kernel, way known, problem const& p)
 template <class T>
 [[gnu::noinline]] void multiply_by_threads(microkernel<T> const& kernel, way known, problem const& p, bool packs,
                                            execution const& e) {
-  if (known == way::few_terms) return multiply_few_terms(kernel, operands<T>(p), offered_threads(e));
+  if (known == way::few_terms) {
+    operands<T> const o(p);
+    return multiply_few_terms(kernel, o, is_for_one_thread(o) ? 1 : offered_threads(e));
+  }
   int const threads = threads_of_small(kernel, p, e);
   if (!is_of_tile_work(known)) return multiply_several(kernel, known, p, threads);
   multiply_in_parts(kernel, known, p, packs, threads);
@@ -114,7 +117,8 @@ bool is_worth_a_loop(microkernel<T> const& kernel, std::int64_t m, std::int64_t 
                      bool turns_b) {
   if (m >= long_edge || n >= long_edge) return true;
   constexpr std::int64_t few = 6, many = 1000, many_turned = 4096, some_rows = 20, few_turned = 4;
-  if (!turns_b) return m * n >= many || k <= few || goes_down(kernel, m, n, k);
+  constexpr std::int64_t long_row = 112 / sizeof(T);  // beside up to eight terms
+  if (!turns_b) return m * n >= many || k <= few || goes_down(kernel, m, n, k) || n >= long_row;
   if (kernel.has_low_tiles()) return k <= kernel.most_terms && m * n >= (k < few_turned ? 220 : 1300);
   std::int64_t const vectors = k > few_turned ? 8 : m >= some_rows ? 4 : 5;
   return m * n >= many_turned || (a_along_k && n >= vectors * kernel.lanes);
@@ -159,7 +163,10 @@ template <class T>
   if (trans_b && m <= few_rows_turned && n <= kernel.turned_edge && k <= kernel.turned_edge) return way::turned_tile;
   bool const a_along_k = has_rows_of_a(trans_a, m, lda);
   if (n == 1 && b_row == 1 && a_along_k && are_column_of_dots(m, k) && !ends_soon_in_tile(m, k)) return way::column;
-  if (!trans_b && are_whole_rows(kernel, m, n, k)) return way::wide_tile;
+  constexpr std::int64_t few_sums = 12;  // a tile of no more ends before a loop of few terms has begun
+  bool const are_few_sums = m * quotient(n + kernel.lanes - 1, kernel.lanes) <= few_sums;
+  if (!trans_b && (are_whole_rows(kernel, m, n, k) || (are_few_sums && kernel.wide_tile(m, n) != nullptr)))
+    return way::wide_tile;
   if (!trans_b && is_deep(kernel, m, n, k)) return way::deep_tiles;
   if (!trans_b && m <= kernel.wide_rows && are_in_wide_tiles(host_caches(), kernel, m, n, k)) return way::wide_tiles;
   bool const may_be_columns = !trans_a && !trans_b && (kernel.half_costs_half || k > long_of_columns);
@@ -209,10 +216,21 @@ way or_cheaper(microkernel<T> const& kernel, way known, problem const& p, std::i
   double of_tiles = cost_of_tiles(kernel, m, n, k, b_row, !a_along_k, packs);
   if (known == way::one_tile) of_tiles -= of_one_tile;
   if (packs && k > most_packed_terms) of_tiles = std::numeric_limits<double>::infinity();
-  if (a_along_k) return of_tiles < cost_of_dots(kernel, m, n, k, false) ? tiles : way::dots_near;
+  // Passes of few terms, if they are estimated to take clearly less and B is not turned for a few rows alone.
+  constexpr std::int64_t worth_turning_b = 5;
+  constexpr double clearly = 1.05;
+  bool const may_be_passes = packs && k <= kernel.most_terms && m >= worth_turning_b;
+  double const of_few =
+      may_be_passes ? clearly * cost_of_few_terms(kernel, m, n, k) : std::numeric_limits<double>::infinity();
+  if (a_along_k) {
+    double const of_dots = cost_of_dots(kernel, m, n, k, false);
+    if (of_few < std::min(of_tiles, of_dots)) return way::few_terms;
+    return of_tiles < of_dots ? tiles : way::dots_near;
+  }
   if (k >= many_terms && kernel.deep_tile(n, m) != nullptr) return known;  // others' sums would wait for themselves
   double const of_turning = cost_of_turning(kernel, m, n, k);
   if (known == way::dots && cost_of_dots(kernel, m, n, k, true) <= std::min(of_tiles, of_turning)) return known;
+  if (of_few < std::min(of_tiles, of_turning)) return way::few_terms;
   if (of_tiles < of_turning) return tiles;
   return packs ? way::turning_tiles_of_columns : way::turning_tiles_of_rows;
 }

@@ -111,6 +111,11 @@ struct first_lanes {
       hn::SafeCopyN(count, d, part, to);
     }
   }
+  // The same so that what is read soon after from the other lanes' memory does not wait, as it would behind a mask.
+  HWY_INLINE void store_exactly(hn::Vec<D> v, T* HWY_RESTRICT to) const {
+    if (count == hn::MaxLanes(D())) return hn::StoreU(v, D(), to);
+    store_pieces(D(), v, count, to);
+  }
   std::size_t count;
   hn::Mask<D> mask;
 };
@@ -126,14 +131,19 @@ struct fixed_lanes {
     return first_lanes<D>(count).load(from);
   }
   HWY_INLINE void store(hn::Vec<D> v, T* HWY_RESTRICT to) const {
+    if constexpr (count < N && has_mask_registers)
+      first_lanes<D>(count).store(v, to);
+    else
+      store_exactly(v, to);
+  }
+  HWY_INLINE void store_exactly(hn::Vec<D> v, T* HWY_RESTRICT to) const {
     if constexpr (count == N) {
       hn::StoreU(v, D(), to);
-    } else if constexpr (has_mask_registers) {
-      first_lanes<D>(count).store(v, to);
     } else {
       using half = hn::Half<D>;
-      fixed_lanes<half, (count < N / 2 ? count : N / 2)>().store(hn::LowerHalf(half(), v), to);
-      if constexpr (count > N / 2) fixed_lanes<half, count - N / 2>().store(hn::UpperHalf(half(), v), to + N / 2);
+      fixed_lanes<half, (count < N / 2 ? count : N / 2)>().store_exactly(hn::LowerHalf(half(), v), to);
+      if constexpr (count > N / 2)
+        fixed_lanes<half, count - N / 2>().store_exactly(hn::UpperHalf(half(), v), to + N / 2);
     }
   }
 };

@@ -23,18 +23,20 @@ HWY_INLINE void write_square(std::int64_t rows, Lanes const& there, T alpha, hn:
   if (rows < E) return write_rows<D, E>(rows, there, alpha, v, beta, c, ldc);
   D const d;
   auto const va = hn::Set(d, alpha), vb = hn::Set(d, beta);
+  if (beta == 0) {
+    HWY_UNROLL(8)
+    for (int e = 0; e < E; ++e) there.store(hn::Mul(va, v[e]), c + e * ldc);
+    return;
+  }
   auto const store = [&](auto const& value) HWY_ATTR {
     HWY_UNROLL(8)
-    for (int e = 0; e < E; ++e) there.store(value(v[e], c + e * ldc), c + e * ldc);
+    for (int e = 0; e < E; ++e) v[e] = value(v[e], there.load(c + e * ldc));
+    store_rows<D, E>(E, there, v, c, ldc, true);
   };
-  if (beta == 0)
-    store([&](hn::Vec<D> sum, T const*) HWY_ATTR { return hn::Mul(va, sum); });
-  else if (is_added(alpha, beta))
-    store([&](hn::Vec<D> sum, T const* old) HWY_ATTR { return hn::Add(there.load(old), sum); });
-  else if (is_subtracted(alpha, beta))
-    store([&](hn::Vec<D> sum, T const* old) HWY_ATTR { return hn::Sub(there.load(old), sum); });
-  else
-    store([&](hn::Vec<D> sum, T const* old) HWY_ATTR { return hn::MulAdd(va, sum, hn::Mul(vb, there.load(old))); });
+  using vec = hn::Vec<D>;
+  if (is_added(alpha, beta)) return store([](vec sum, vec old) HWY_ATTR { return hn::Add(old, sum); });
+  if (is_subtracted(alpha, beta)) return store([](vec sum, vec old) HWY_ATTR { return hn::Sub(old, sum); });
+  store([&](vec sum, vec old) HWY_ATTR { return hn::MulAdd(va, sum, hn::Mul(vb, old)); });
 }
 
 // Sums of R columns of C, as many of whose rows as w.cols, become elements of C, square by square.

@@ -507,6 +507,23 @@ HWY_NOINLINE void update_down(tile_work<T> const& w, std::int64_t rows, bool) {
   update_columns_of<T, N, P, ending::combined>(w, rows);
 }
 
+// Stores rows of C. Those that were read (`reads`) in pieces, if these are few or the next row begins within a vector:
+// behind a mask that leaves it out it would be waited for.
+template <class D, int E, class Lanes, class T = hn::TFromD<D>>
+HWY_INLINE void store_rows(std::int64_t rows, Lanes const& there, hn::Vec<D> const (&v)[E], T* HWY_RESTRICT c,
+                           std::int64_t ldc, bool reads) {
+  constexpr int few = 4;
+  if (reads && (E <= few || ldc < E)) {
+    HWY_UNROLL(8)
+    for (int e = 0; e < E; ++e)
+      if (e < rows) there.store_exactly(v[e], c + e * ldc);
+    return;
+  }
+  HWY_UNROLL(8)
+  for (int e = 0; e < E; ++e)
+    if (e < rows) there.store(v[e], c + e * ldc);
+}
+
 // Rows of C from some columns of S, its vectors v.
 template <class D, int E, class Lanes, class T = hn::TFromD<D>>
 HWY_INLINE void write_rows(std::int64_t rows, Lanes const& there, T alpha, hn::Vec<D> (&v)[E], T beta,
@@ -518,9 +535,7 @@ HWY_INLINE void write_rows(std::int64_t rows, Lanes const& there, T alpha, hn::V
     if (e >= rows) continue;  // what lies there is no sum, and must not trap
     v[e] = beta != 0 ? hn::MulAdd(va, v[e], hn::Mul(vb, there.load(c + e * ldc))) : hn::Mul(va, v[e]);
   }
-  HWY_UNROLL(8)
-  for (int e = 0; e < E; ++e)
-    if (e < rows) there.store(v[e], c + e * ldc);
+  store_rows<D, E>(rows, there, v, c, ldc, beta != 0);
 }
 
 // Whole vectors of two, three or four columns of C that lie together.
