@@ -216,10 +216,12 @@ way or_cheaper(microkernel<T> const& kernel, way known, problem const& p, std::i
   double of_tiles = cost_of_tiles(kernel, m, n, k, b_row, !a_along_k, packs);
   if (known == way::one_tile) of_tiles -= of_one_tile;
   if (packs && k > most_packed_terms) of_tiles = std::numeric_limits<double>::infinity();
-  // Passes of few terms, if they are estimated to take clearly less and B is not turned for a few rows alone.
+  // Passes of few terms, if they are estimated to take clearly less and B is not turned for a few rows alone. (Of whole
+  // vectors of 64 bytes, whose stores take longer, the estimate is not known.)
   constexpr std::int64_t worth_turning_b = 5;
   constexpr double clearly = 1.05;
-  bool const may_be_passes = packs && k <= kernel.most_terms && m >= worth_turning_b;
+  bool const may_be_passes =
+      packs && k <= kernel.most_terms && m >= worth_turning_b && !has_whole_vectors_of_64_bytes(kernel);
   double const of_few =
       may_be_passes ? clearly * cost_of_few_terms(kernel, m, n, k) : std::numeric_limits<double>::infinity();
   if (a_along_k) {

@@ -525,4 +525,27 @@ TEST_CASE("few terms beside a C around L2, with B as it lies and transposed") {
   for (std::int64_t const gap : {0, 1}) check<float>({1040, 1024, 24, false, true, gap});
 }
 
+TEST_CASE("up to eight terms: C of twelve vectors, a few rows of 64 KiB, rows of 112 bytes, a few columns or rows") {
+  for (std::int64_t const k : {1, 2, 4, 5, 7, 8})
+    for (std::int64_t const lanes : {4, 8, 16})
+      for (std::int64_t const m : {1, 2, 3, 4})
+        for (std::int64_t const more : {0, 1}) check({m, 12 / m * lanes + more, k, k == 5});
+  for (std::int64_t const k : {2, 5, 8})
+    for (std::int64_t const m : {3, 4}) {
+      check<float>({m, 64 * KiB / 4 / 3 + m - 3, k, k == 5});
+      check<double>({m, 64 * KiB / 8 / 3 + m - 3, k, k == 5});
+    }
+  for (bool const trans_a : {false, true}) {
+    for (std::int64_t const n : {13, 14, 27, 28})
+      for (std::int64_t const m : {5, 19, 40})
+        for (std::int64_t const k : {7, 8}) check({m, n, k, trans_a});
+    for (std::int64_t const n : {2, 3, 4, 5, 6, 7, 8, 9})
+      for (std::int64_t const m : {20, 41})
+        for (std::int64_t const k : {5, 6, 7, 8, 12}) check({m, n, k, trans_a, k == 12, m == 41 ? 0 : 1});
+    for (std::int64_t const m : {4, 5, 29})
+      for (std::int64_t const n : {8, 83, 150})
+        for (std::int64_t const k : {2, 5, 8}) check({m, n, k, trans_a, true});
+  }
+}
+
 TEST_SUITE_END();
