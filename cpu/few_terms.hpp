@@ -74,9 +74,9 @@ bool suits_few_terms(microkernel<T> const& kernel, operands<T> const& o);
 
 /// Whether C is so small that two threads would begin later than one ends.
 template <class T>
-bool is_for_one_thread(operands<T> const& o) {
+bool is_for_one_thread(std::int64_t m, std::int64_t n) {
   constexpr std::int64_t worth_two = 64 << 10;  // bytes of a C that is read and written
-  return o.m * std::max<std::int64_t>(o.n, 64 / sizeof(T)) * static_cast<std::int64_t>(sizeof(T)) <= worth_two;
+  return m * std::max<std::int64_t>(n, 64 / sizeof(T)) * static_cast<std::int64_t>(sizeof(T)) <= worth_two;
 }
 
 /// C = alpha A B + beta C on at most `threads` threads. More terms take more passes over C.

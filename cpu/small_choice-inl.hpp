@@ -101,10 +101,8 @@ bool may_take_threads(microkernel<T> const& kernel, way known, problem const& p)
 template <class T>
 [[gnu::noinline]] void multiply_by_threads(microkernel<T> const& kernel, way known, problem const& p, bool packs,
                                            execution const& e) {
-  if (known == way::few_terms) {
-    operands<T> const o(p);
-    return multiply_few_terms(kernel, o, is_for_one_thread(o) ? 1 : offered_threads(e));
-  }
+  if (known == way::few_terms)
+    return multiply_few_terms(kernel, operands<T>(p), is_for_one_thread<T>(p.m, p.n) ? 1 : offered_threads(e));
   int const threads = threads_of_small(kernel, p, e);
   if (!is_of_tile_work(known)) return multiply_several(kernel, known, p, threads);
   multiply_in_parts(kernel, known, p, packs, threads);
@@ -158,7 +156,6 @@ template <class T>
   constexpr std::int64_t many_products = 2000, terms_turned = 16;
   constexpr std::int64_t near = 4096, worth_turning = 800;  // elements that stay in L1; of A
   constexpr std::int64_t long_of_columns = 60;
-  constexpr std::int64_t little_of_c = (64 << 10) / sizeof(T);
   std::int64_t const few_rows_turned = trans_a ? 8 : 32;
   if (trans_b && m <= few_rows_turned && n <= kernel.turned_edge && k <= kernel.turned_edge) return way::turned_tile;
   bool const a_along_k = has_rows_of_a(trans_a, m, lda);
@@ -180,9 +177,9 @@ template <class T>
   // Of few, rows of a transposed A, which are turned first, have to be longer.
   std::int64_t const terms_a_row = trans_a && m * n * k < many_products ? 10 : 5;
   if (trans_b && k >= terms_a_row * std::min(m, n) && m * n * k >= some_products) return way::open;
-  // So few rows take B together, once, wherever it lies; C where threads would not share it.
+  // So few rows take B together, once, wherever it lies.
   std::int64_t const rows_together = kernel.has_low_tiles() && k > 4 ? 2 : 3;
-  bool const passes_once = m <= rows_together && m * n <= little_of_c;
+  bool const passes_once = m <= rows_together && is_for_one_thread<T>(m, n);
   if (!trans_b && (n * k <= near || passes_once) && is_worth_a_loop(kernel, m, n, k, a_along_k, false) &&
       are_few_terms(kernel, m, n, k, trans_a ? 1 : lda) && !copies_rows_of_b(kernel, m, n, k, b_row) &&
       !asks_for_rows_of_c(kernel, m, n, k, n))
