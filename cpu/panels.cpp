@@ -149,7 +149,6 @@ struct block {
     w.b_row = o.b_row;
     w.a_ahead = t.a_ahead;
     w.alpha = o.alpha, w.beta = beta;
-    w.ldc = o.ldc;
     if (later_b.rows > 0) share_out_b(w);
     return w;
   }
@@ -157,6 +156,7 @@ struct block {
   // What those of `height` rows from row i of the block on have in common besides.
   void turn_to_rows(work_of_block<T>& w, std::int64_t i, std::int64_t height) const {
     locate_a(w, i, height);
+    w.ldc = o.ldc;
     w.b_ahead = i == 0 || t.b_stays ? t.b_ahead : 0;
   }
 
@@ -201,10 +201,12 @@ struct block {
     return tiled_cols() == nb && later_b.rows == 0 && !t.asks_for_next_c && !(t.pack_b && asks_last_for_a());
   }
 
-  // Rows of tiles of one height, below each other, that are.
+  // Rows of tiles of one height, below each other, that are; or each with the next rows of as many stretches.
   void multiply_like_rows(work_of_block<T>& w, std::int64_t i, std::int64_t height, std::int64_t count) const {
-    std::int64_t const of_b = t.cols * (t.pack_b ? kb : o.b_col), of_c = height * o.ldc;
-    std::int64_t const of_a = height * (t.pack_a && o.a_col != 1 ? kb : w.a_row);
+    std::int64_t const apart = t.has_streams ? count : 1, next = t.has_streams ? 1 : height;
+    std::int64_t const of_b = t.cols * (t.pack_b ? kb : o.b_col), of_c = next * o.ldc;
+    std::int64_t const of_a = t.pack_a && o.a_col != 1 ? height * kb : next * w.a_row;
+    w.a_row *= apart, w.ldc *= apart;
     std::int64_t const last = (nb - 1) / t.cols * t.cols;
     auto of_last = w;
     auto const tile = prepare(w, i, height, 0), last_tile = prepare(of_last, i, height, last);

@@ -548,4 +548,29 @@ TEST_CASE("up to eight terms: C of twelve vectors, a few rows of 64 KiB, rows of
   }
 }
 
+TEST_CASE("rows of A, from L1's size on, in as many stretches as a tile has rows, or one below the other") {
+  // Dot products: rows of 256 bytes and 8 KiB, gaps of 256 bytes, what is left of rows behind the stretches.
+  for (std::int64_t const n : {1, 2, 3, 5})
+    for (std::int64_t const m : {9, 10, 11, 61, 135, 136, 137})
+      for (std::int64_t const bytes : {252, 256, 700, 8192, 8200})
+        for (std::int64_t const gap : {1, 64, 65}) {
+          if (m * bytes > 512 * KiB || (gap > 1 && bytes != 700)) continue;
+          check<float>({m, n, bytes / 4, false, n == 2, gap});
+          check<double>({m, n, bytes / 8, false, n == 2, gap});
+          check<float>({n, m, bytes / 4, false, true, gap});
+        }
+  // The same from beyond a quarter of L3, where longer rows, and those beside three columns, are asked for.
+  for (std::int64_t const quarter : {2 * MiB, 8 * MiB})
+    for (std::int64_t const n : {1, 2, 3})
+      for (std::int64_t const bytes : {4096, 4104}) check<float>({quarter / bytes + 7, n, bytes / 4, false, false, 1});
+  // Tiles of one width, of several, and with half a vector at the end, beside an A of more than half of L2.
+  for (std::int64_t const n : {3, 8, 12, 16, 24, 33, 40, 100})
+    for (std::int64_t const bytes : {248, 256, 1024, 4096, 4104}) {
+      check<float>({600 * KiB / bytes + 3, n, bytes / 4, false, n == 16, 1});
+      check<double>({600 * KiB / bytes + 4, n, bytes / 8, false, n == 16, 32});
+    }
+  for (std::int64_t const more : {-6, 0, 1, 6, 7}) check<float>({512 * KiB / 400 + more, 24, 100, false, false, 0});
+  check<float>({1500, 40, 100, false, false, 65});
+}
+
 TEST_SUITE_END();

@@ -174,6 +174,22 @@ HWY_INLINE void dot_two_tiles(dot_work<T> const& w, T const* a, T const* b, T* c
   dot_some_rows<T, R, J, asks>(w, a + first * w.a_row, b, c + first * w.c_row, rows - first);
 }
 
+// From one row of a tile to the next, and from one tile to the next, in rows.
+struct tile_rows {
+  std::int64_t apart, next;
+};
+
+// The rows of a tile lie one below the other. If those of an A beyond L1 lie nearly together, and are neither so short
+// that a tile's pass as one nor so long that the hardware looks far ahead along each, they are taken from as many
+// stretches of A, each of which is then read as one stream. Rows that are asked for need none.
+template <class T, int R, bool asks>
+HWY_INLINE tile_rows rows_of_tiles(dot_work<T> const& w, std::int64_t tiles) {
+  constexpr std::int64_t size = sizeof(T), of_l1 = 32 << 10, shortest = 256, longest = 8192, gap = 256;  // bytes
+  bool const are_streams = !asks && R > 1 && tiles > 1 && w.k * size >= shortest && w.k * size <= longest &&
+                           (w.a_row - w.k) * size <= gap && tiles * R * w.k * size > of_l1;
+  return are_streams ? tile_rows{tiles, 1} : tile_rows{1, R};
+}
+
 // C in tiles of R x J dot products of rows of A and columns of B, each of which lies together. Of a few columns some
 // vectors of each row are read together, which the hardware follows by itself.
 template <class T, int R, int J, bool asks>
@@ -181,10 +197,14 @@ HWY_NOINLINE void dot_rows(dot_work<T> const& w, T const* a, T const* b, T* c, s
   using D = hn::ScalableTag<T>;
   D const d;
   constexpr int N = lanes<T>, together = asks ? 1 : J == 1 ? 4 : J == 2 ? 2 : 1;
+  std::int64_t const tiles = rows / R, rest_rows = rows % R;
+  auto const step = rows_of_tiles<T, R, asks>(w, tiles);
   T const alpha = w.alpha, beta = w.beta;
-  std::int64_t const k = w.k, a_row = w.a_row, a_ahead = w.a_ahead, b_col = w.b_col, c_row = w.c_row, c_col = w.c_col;
+  std::int64_t const k = w.k, a_ahead = w.a_ahead, b_col = w.b_col, c_col = w.c_col;
+  std::int64_t const a_row = step.apart * w.a_row, c_row = step.apart * w.c_row;
+  std::int64_t const next_a = step.next * w.a_row, next_c = step.next * w.c_row;
   first_lanes<D> const rest(static_cast<std::size_t>(k % N));
-  for (; rows >= R; rows -= R, a += R * a_row, c += R * c_row) {
+  for (std::int64_t left = tiles; left > 0; --left, a += next_a, c += next_c) {
     hn::Vec<D> acc[R][J];  // (rows, columns)
     HWY_UNROLL(8)
     for (int r = 0; r < R; ++r) {
@@ -203,7 +223,9 @@ HWY_NOINLINE void dot_rows(dot_work<T> const& w, T const* a, T const* b, T* c, s
     write_dot_tile<T, R, J>(acc, alpha, beta, c, c_row, c_col);
   }
   if constexpr (R > 1) {
-    if (rows > 0) dot_some_rows<T, (R == 8 ? 4 : R - 1), J, asks>(w, a, b, c, rows);
+    std::int64_t const behind = tiles * (R - step.next);  // rows from here to the first that is left
+    if (rest_rows > 0)
+      dot_some_rows<T, (R == 8 ? 4 : R - 1), J, asks>(w, a + behind * w.a_row, b, c + behind * w.c_row, rest_rows);
   }
 }
 
