@@ -215,7 +215,9 @@ plan plan_of(microkernel<T> const& kernel, path way, problem const& p) {
           .k = kernel.lanes,
           .memory = "registers",
           .keeps_c = true}}};
-  auto const t = tiling_of(kernel, way, operands<T>(p));
+  operands<T> const o(p);
+  auto t = tiling_of(kernel, way, o);
+  if (way == path::chosen) t = tiling_of_parts(host_caches(), kernel, o, t, {});
   plan whole = {{{.name = "pc", .m = 0, .n = 0, .k = t.kc, .memory = "memory"},
                  {.name = "ic", .m = t.mc, .n = 0, .k = t.kc, .memory = "L3"},
                  {.name = "jc", .m = t.mc, .n = t.nc, .k = t.kc, .memory = "L2"},

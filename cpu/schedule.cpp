@@ -436,13 +436,16 @@ bool leaves_l1(cache_sizes const& caches, microkernel<T> const& kernel, operands
 
 /// Whether A's rows lie nearly together, and are neither so short that a tile's pass as one nor so long that the
 /// hardware looks far ahead along each: from beyond L2 they come sooner if a tile has its rows from as many stretches
-/// of A, each of which is then read as one stream. Measured on a Zen 4.
+/// of A, each of which is then read as one stream. Measured on a Zen 4 and, with one thread, 4 and 16, on an Intel
+/// server.
 template <class T>
-bool come_as_streams(cache_sizes const& caches, operands<T> const& o, tiling const& t) {
+bool come_as_streams(cache_sizes const& caches, operands<T> const& o, tiling const& t, grid const& g) {
   constexpr std::int64_t size = sizeof(T), shortest = 256, longest = 4096, gap = 256;  // bytes
+  std::int64_t const near = has_large_l2(caches) ? caches.l2 : caches.l2 / 2;
   bool const is_one_block = (t.pack_b || t.b_stays) && t.nc >= o.n && t.kc >= o.k && t.dot_cols == 0;
-  return is_like_zen4(caches) && is_one_block && !t.in_place && !t.pack_a && o.a_col == 1 && o.k * size >= shortest &&
-         o.k * size <= longest && (o.a_row - o.k) * size <= gap && o.m * o.k * size > caches.l2 / 2;
+  return (is_like_zen4(caches) || has_large_l2(caches)) && is_one_block && !t.in_place && !t.pack_a && o.a_col == 1 &&
+         o.k * size >= shortest && o.k * size <= longest && (o.a_row - o.k) * size <= gap &&
+         o.m * o.k * size > near * g.rows;
 }
 
 template <class T>
@@ -559,13 +562,6 @@ tiling choose_tiling(cache_sizes const& caches, microkernel<T> const& kernel, op
   bool const a_comes_in_time =
       has_large_l2(caches) && o.a_col == 1 && o.n > 4 * kernel.nr && o.k * size <= 2 * short_row;
   t.asks_for_a = !as_streams && !a_comes_in_time && (!has_small_l2(caches) || t.kc * size >= short_row);
-  if (come_as_streams(caches, o, t)) {
-    // Those of the low tile of half a vector behind one whole would wait for their sums.
-    std::int64_t const streams = o.n > kernel.lanes && kernel.ends_in_half(o.n) ? 8 : 6;
-    t.rows = std::min(t.rows, streams), t.has_streams = true;
-    t.asks_for_a = t.asks_for_c = t.asks_for_next_c = false;
-    return t;
-  }
   if (come_in_time(caches, o)) t.asks_for_a = t.asks_for_c = t.asks_for_next_c = false;
   bool const is_low = has_small_l2(caches) && has_low_tiles(caches, kernel, o);
   // What others leave of L3, on a Zen 4, where a C from beyond it comes sooner to high tiles.
@@ -653,6 +649,13 @@ grid choose_grid(cache_sizes const& caches, microkernel<T> const& kernel, operan
 template <class T>
 tiling tiling_of_parts(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o, tiling t,
                        grid const& g) {
+  if (come_as_streams(caches, o, t, g)) {
+    // Those of the low tile of half a vector behind one whole would wait for their sums.
+    std::int64_t const streams = o.n > kernel.lanes && kernel.ends_in_half(o.n) ? 8 : 6;
+    t.rows = std::min(t.rows, streams), t.has_streams = true;
+    t.asks_for_a = t.asks_for_c = t.asks_for_next_c = false;
+    return t;
+  }
   if (!has_large_l2(caches) || !is_shared_by_many(g)) return t;
   if (o.ldc == o.n && o.n <= t.cols) t.asks_for_c = false;  // which comes as a stream
   constexpr std::int64_t size = sizeof(T), places = 4, short_piece = 1280, rows_ahead = 8;

@@ -52,9 +52,9 @@ template <class T>
 grid choose_grid(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o, tiling const& t,
                  int threads, bool reproducible, double slowness);
 
-/// `t` for the grid's parts: where L2 is large and threads are many, a part may have too few columns for a copy of A to
-/// pay, and a block of B fills a quarter of L2, since two processors may be one core's. The terms of a panel, and so
-/// the bits, stay as they are.
+/// `t` for the grid's parts: a tile may have its rows from as many stretches of a part's; where L2 is large and threads
+/// are many, a part may have too few columns for a copy of A to pay, and a block of B fills a quarter of L2, since two
+/// processors may be one core's. The terms of a panel, and so the bits, stay as they are.
 template <class T>
 tiling tiling_of_parts(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o, tiling t,
                        grid const& g);

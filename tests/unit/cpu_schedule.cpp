@@ -315,9 +315,17 @@ TEST_CASE("of an operand in memory the next rows are asked for while these are r
       return tandem::cpu::dots_ahead(caches, kernel, product<T>(m, n, k));
     };
     CHECK(column_of_c(small, 2048, 1, 4096 / size) == 0);  // A has a quarter of L3
-    CHECK(column_of_c(small, 2049, 1, 4096 / size) == kernel.dot_rows_from_memory * 4096 / size);
-    CHECK(column_of_c(small, 2049, 2, 4096 / size) == (32 << 10) / size);
-    CHECK(column_of_c(small, 100000, 2, 256 / size) == (32 << 10) / size);
+    // Rows of a page at most are streams beside one column or two, and need not be asked for.
+    constexpr std::int64_t longer = 4096 / size + 1;
+    CHECK(column_of_c(small, 2049, 1, longer) == kernel.dot_rows_from_memory * longer);
+    CHECK(column_of_c(small, 2049, 2, longer) == (32 << 10) / size / longer * longer);
+    CHECK(column_of_c(small, 2049, 1, 4096 / size) == 0);
+    CHECK(column_of_c(small, 2049, 2, 4096 / size) == 0);
+    CHECK(column_of_c(small, 2049, 3, 4096 / size) == (32 << 10) / size);
+    CHECK(column_of_c(small, 100000, 2, 256 / size) == 0);
+    auto apart = product<T>(100000, 1, 256 / size);
+    apart.a_row += 256 / size + 1;
+    CHECK(tandem::cpu::dots_ahead(small, kernel, apart) == (32 << 10) / 256 * apart.a_row);
     CHECK(column_of_c(small, 513, 2, 65536 / size) == kernel.dot_rows * 65536 / size);
     CHECK(column_of_c(small, 513, 1, 65536 / size) == kernel.dot_rows_from_memory * 65536 / size);
     CHECK(column_of_c(small, 257, 1, 131072 / size) == 512 / size);
@@ -1065,6 +1073,52 @@ TEST_CASE("a C beyond L2 is asked for a tile early where sums are short") {
     CHECK(early(1000, 256));
     CHECK_FALSE(early(1000, 257));
     CHECK_FALSE(early(100, 256));  // C stays in L2
+  });
+}
+
+TEST_CASE(
+    "a tile has its rows from stretches of an A beyond half of L2, or a large one, whose rows of 256 bytes to a page "
+    "are near") {
+  cache_sizes const zen5{48 << 10, zen4.l2, zen4.l3}, zen3{zen4.l1, 512 << 10, zen4.l3};
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t size = sizeof(T);
+    auto const tiling_of = [&](cache_sizes const& caches, tandem::cpu::operands<T> const& o, int threads = 1) {
+      return tandem::cpu::tiling_of_parts(caches, kernel, o, tandem::cpu::choose_tiling(caches, kernel, o), {threads});
+    };
+    auto const streams = [&](cache_sizes const& caches, std::int64_t bytes, std::int64_t k, std::int64_t gap = 0,
+                             int threads = 1, std::int64_t vectors = 4) {
+      auto o = product<T>(bytes / (k * size), vectors * kernel.lanes, k);
+      o.a_row += gap;
+      return tiling_of(caches, o, threads).has_streams;
+    };
+    constexpr std::int64_t shortest = 256 / size, longest = 4096 / size, more = 64 << 10;
+    constexpr std::int64_t beyond_l2 = 80;  // vectors of C, beside such an A
+    CHECK(!streams(zen4, zen4.l2 / 2, shortest, 0, 1, beyond_l2));
+    CHECK(streams(zen4, zen4.l2 / 2 + more, shortest, 0, 1, beyond_l2));
+    CHECK(!streams(zen4, zen4.l2 / 2 + more, shortest - 1, 0, 1, beyond_l2));
+    CHECK(streams(zen4, 8 << 20, longest));
+    CHECK(!streams(zen4, 8 << 20, longest + 1));
+    CHECK(streams(zen4, 8 << 20, shortest, 256 / size));
+    CHECK(!streams(zen4, 8 << 20, shortest, 256 / size + 1));
+    // Of a part's rows.
+    CHECK(!streams(zen4, zen4.l2, shortest, 0, 2));
+    CHECK(streams(zen4, zen4.l2 + more, shortest, 0, 2));
+    CHECK(!streams(intel, intel.l2, shortest));
+    CHECK(streams(intel, intel.l2 + more, shortest));
+    CHECK(!streams(zen5, 8 << 20, shortest));
+    CHECK(!streams(zen3, 8 << 20, shortest));
+    CHECK(!tiling_of(zen4, product<T>(20000, 4 * kernel.lanes, 100, true)).has_streams);
+    // Six of them, eight where half a vector's tile would wait for its sums; and nobody asks.
+    auto const t = tiling_of(zen4, product<T>(20000, kernel.lanes, 100));
+    CHECK(t.rows <= 6);
+    CHECK(!t.asks_for_a);
+    CHECK(!t.asks_for_c);
+    auto in_halves = kernel;
+    in_halves.half_costs_half = kernel.rows[0] > 0;
+    auto const o = product<T>(20000, 3 * kernel.lanes / 2, 100);
+    if (in_halves.half_costs_half)
+      CHECK(tandem::cpu::tiling_of_parts(zen4, in_halves, o, tandem::cpu::choose_tiling(zen4, in_halves, o), {}).rows ==
+            8);
   });
 }
 
