@@ -7,6 +7,7 @@
 #include "cpu/dots.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "cpu/narrow.hpp"
 #include "cpu/panels.hpp"
@@ -68,6 +69,11 @@ void lay_along_k(microkernel<T> const& kernel, operands<T> const& o, roles<T>& r
 }
 
 }  // namespace
+
+bool is_read_again(void const* large) {
+  thread_local void const* last = nullptr;
+  return std::exchange(last, large) == large;
+}
 
 template <class T>
 bool suits_dots(microkernel<T> const& kernel, operands<T> const& o) {
@@ -141,7 +147,7 @@ void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threa
       if (is_few)
         few_dots(kernel, last - first, r.few)(w);
       else
-        kernel.dots(w, last - first, r.few);
+        multiply_rows_of(kernel, w, last - first, r.few);
     }
   });
 }

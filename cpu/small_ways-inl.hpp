@@ -261,7 +261,7 @@ template <class T>
   d.alpha = w.alpha, d.beta = w.beta;
   d.c = w.c, d.c_row = w.ldc;
   if (auto const few = few_dots(kernel, m, 1)) return few(d);
-  kernel.dots(d, m, 1);
+  multiply_rows_of(kernel, d, m, 1);
 }
 
 /// Dot products of the rows of A and the columns of B, which lie along k; few of the one stay while the other's pass.
@@ -273,9 +273,9 @@ template <class T>
   d.alpha = w.alpha, d.beta = w.beta;
   d.c = w.c, d.c_row = w.ldc, d.c_col = 1;
   if (auto const few = few_dots(kernel, m, w.cols)) return few(d);
-  if (m >= w.cols) return kernel.dots(d, m, w.cols);
+  if (m >= w.cols) return multiply_rows_of(kernel, d, m, w.cols);
   std::swap(d.a, d.b), std::swap(d.a_row, d.b_col), std::swap(d.c_row, d.c_col);
-  kernel.dots(d, w.cols, m);
+  multiply_rows_of(kernel, d, w.cols, m);
 }
 
 template <class T>

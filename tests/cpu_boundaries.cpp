@@ -559,6 +559,9 @@ TEST_CASE("rows of A, from L1's size on, in as many stretches as a tile has rows
           check<double>({m, n, bytes / 8, false, n == 2, gap});
           check<float>({n, m, bytes / 4, false, true, gap});
         }
+  // Read again, of half of L2 to one and a half.
+  for (int again = 0; again < 2; ++again)
+    for (std::int64_t const m : {127, 129, 300, 383, 385}) check<float>({m, 1, 1024, false, false, 1});
   // The same from beyond a quarter of L3, where longer rows, and those beside three columns, are asked for.
   for (std::int64_t const quarter : {2 * MiB, 8 * MiB})
     for (std::int64_t const n : {1, 2, 3})

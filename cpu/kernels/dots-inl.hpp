@@ -181,11 +181,11 @@ struct tile_rows {
 
 // The rows of a tile lie one below the other. If those of an A beyond L1 lie nearly together, and are neither so short
 // that a tile's pass as one nor so long that the hardware looks far ahead along each, they are taken from as many
-// stretches of A, each of which is then read as one stream. Rows that are asked for need none.
+// stretches of A, each of which is then read as one stream. Rows that are asked for, or there, need none.
 template <class T, int R, bool asks>
 HWY_INLINE tile_rows rows_of_tiles(dot_work<T> const& w, std::int64_t tiles) {
   constexpr std::int64_t size = sizeof(T), of_l1 = 32 << 10, shortest = 256, longest = 8192, gap = 256;  // bytes
-  bool const are_streams = !asks && R > 1 && tiles > 1 && w.k * size >= shortest && w.k * size <= longest &&
+  bool const are_streams = !asks && !w.stays && R > 1 && tiles > 1 && w.k * size >= shortest && w.k * size <= longest &&
                            (w.a_row - w.k) * size <= gap && tiles * R * w.k * size > of_l1;
   return are_streams ? tile_rows{tiles, 1} : tile_rows{1, R};
 }

@@ -73,6 +73,7 @@ struct dot_work {
   T const* a = nullptr;  ///< element (i, p) is a[i * a_row + p]
   std::int64_t a_row = 0;
   std::int64_t a_ahead = 0;  ///< of an A in memory, elements from those that are read to those which are asked for
+  bool stays = false;        ///< A is still in L2, or nearly, as the call before left it
   T const* b = nullptr;      ///< element (p, j) is b[j * b_col + p]
   std::int64_t b_col = 0;
   T alpha = 1, beta = 0;
