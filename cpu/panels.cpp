@@ -337,13 +337,16 @@ std::int64_t multiply_rows(microkernel<T> const& kernel, operands<T> const& o, t
   w.alpha = o.alpha, w.beta = o.beta;
   w.c = o.c + rows.first * o.ldc + cols.first, w.ldc = o.ldc;
   w.cols = cols.size();
-  auto p = terms.first;
-  for (; p + terms_at_once <= terms.last; p += terms_at_once) {
+  // Terms that follow each other, or each from a stretch of them, whose rows of B are then one stream.
+  std::int64_t const times = terms.size() / terms_at_once;
+  std::int64_t const apart = t.has_streams ? times : 1, next = t.has_streams ? 1 : terms_at_once;
+  w.a_col *= apart, w.b_row *= apart;
+  for (std::int64_t i = 0; i < times; ++i) {
     update(w, rows.size(), t.b_ahead != 0);
-    w.a += terms_at_once * o.a_col, w.b += terms_at_once * o.b_row;
+    w.a += next * o.a_col, w.b += next * o.b_row;
     w.beta = 1;
   }
-  return p;
+  return terms.first + times * terms_at_once;
 }
 
 /// All rows of C, panel by panel.

@@ -308,6 +308,16 @@ bool is_copied_sooner(cache_sizes const& caches, microkernel<T> const& kernel, o
   return has_small_l2(caches) && kernel.has_low_tiles() && o.m > streamed_rows && o.k * o.n * size > caches.l3;
 }
 
+/// Whether rows of B beside one row of C lie nearly together and end before the hardware has looked far ahead along
+/// them: of terms from as many stretches each stretch is one stream. Measured on a Zen 4, where beside two rows it
+/// gains nothing.
+template <class T>
+bool are_streams_of_b(cache_sizes const& caches, operands<T> const& o) {
+  constexpr std::int64_t size = sizeof(T), longest = 8192, gap = 256;  // bytes
+  return is_like_zen4(caches) && o.m == 1 && o.n * size <= longest && (o.b_row - o.n) * size <= gap &&
+         o.k * o.n * size <= caches.l3;
+}
+
 /// A skinny C: B is used up as it comes, in stretches of its rows, while C stays in L2. A row is one stream from one
 /// end to the other; tiles that are wide and low take whole lines of each, or of a few columns all.
 template <class T>
@@ -332,18 +342,23 @@ tiling skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<
   // Panels of equal length, so that threads that share k have equal shares.
   t.by_rows = streams_rows(o) && o.k >= kernel.most_terms;
   t.kc = streams_rows(o) ? std::min<std::int64_t>(o.k, kernel.most_terms) : split(o.k, stretch, 8);
+  t.has_streams = t.by_rows && are_streams_of_b(caches, o);
   // Beside such short panels threads that shared k would write C's size of sums for each: shares of some panels leave
   // fewer, if they are made apart always.
   // Beside one row or two of C threads take whole rows, if there are enough for it to pay.
   constexpr std::int64_t many_rows = 250 * size;
   bool const is_wide = o.n * size >= 2 * page && o.m * o.n * size <= most_sums / 4;
-  if ((meet || are_long) && is_wide && (!streams_rows(o) || o.k >= many_rows)) {
+  // Streams end where such a share does.
+  if (t.has_streams || ((meet || are_long) && is_wide && (!streams_rows(o) || o.k >= many_rows))) {
     constexpr std::int64_t shares = 8, least = 256;
     t.panels_apart = ceil_div(std::max(ceil_div(o.k, shares), least), t.kc);
   }
   t.mc = o.m, t.nc = o.n;
   t.b_is_near = is_like_zen4(caches) && o.k * o.n * size <= caches.l3 / 4;
-  t.b_ahead = streams_rows(o) ? ahead_of_rows(caches, kernel, o) : o.k * o.n * size > caches.l2 / 2 ? ahead / size : 0;
+  t.b_ahead = t.has_streams                      ? 0
+              : streams_rows(o)                  ? ahead_of_rows(caches, kernel, o)
+              : o.k * o.n * size > caches.l2 / 2 ? ahead / size
+                                                 : 0;
   return t;
 }
 

@@ -559,6 +559,16 @@ TEST_CASE("rows of A, from L1's size on, in as many stretches as a tile has rows
           check<double>({m, n, bytes / 8, false, n == 2, gap});
           check<float>({n, m, bytes / 4, false, true, gap});
         }
+  // One row of C beside rows of B from beyond L2, each of eight at a time from a stretch of up to 256 terms or an
+  // eighth.
+  for (std::int64_t const k : {1100, 2060, 2311})
+    for (std::int64_t const bytes : {1024, 2056, 8192, 8200})
+      for (std::int64_t const gap : {0, 64, 65}) {
+        if (gap > 0 && (bytes != 2056 || k == 2060)) continue;
+        check<float>({1, bytes / 4, k, false, false, gap, 5});
+        check<double>({1, bytes / 8, k, k == 2311, false, gap, 3});
+      }
+  check<float>({2, 1000, 2060, false, false, 0, 5});
   // Read again, of half of L2 to one and a half.
   for (int again = 0; again < 2; ++again)
     for (std::int64_t const m : {127, 129, 300, 383, 385}) check<float>({m, 1, 1024, false, false, 1});

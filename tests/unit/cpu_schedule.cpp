@@ -1123,6 +1123,26 @@ TEST_CASE(
   });
 }
 
+TEST_CASE("beside one row of C the rows of B that pass at a time are from stretches of a B within L3, in shares of k") {
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t size = sizeof(T), longest = 8192 / size;
+    auto const tiling_of = [&](std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t gap = 0) {
+      auto o = product<T>(m, n, k);
+      o.b_row += gap;
+      return tandem::cpu::choose_tiling(zen4, kernel, o);
+    };
+    CHECK(tiling_of(1, longest, 4096).has_streams);
+    CHECK(!tiling_of(1, longest, 4097).has_streams);
+    CHECK(!tiling_of(1, longest + 1, 4000).has_streams);
+    CHECK(!tiling_of(2, longest, 4096).has_streams);
+    CHECK(tiling_of(1, longest, 4000, 256 / size).has_streams);
+    CHECK(!tiling_of(1, longest, 4000, 256 / size + 1).has_streams);
+    CHECK(tiling_of(1, longest, 4096).panels_apart * kernel.most_terms == 512);  // an eighth
+    CHECK(tiling_of(1, longest, 1000).panels_apart * kernel.most_terms == 256);  // at least
+    CHECK(tiling_of(1, longest + 1, 4000).panels_apart == 1);
+  });
+}
+
 TEST_CASE("caches smaller than a tile still give a tile") {
   for_each_product([&]<class T>(tandem::cpu::microkernel<T> const& kernel, tandem::cpu::operands<T> const& o) {
     auto const t = tandem::cpu::choose_tiling({.l1 = 64, .l2 = 64, .l3 = 64}, kernel, o);
