@@ -98,8 +98,8 @@ template <class T>
 std::int64_t dots_ahead(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
   constexpr std::int64_t size = sizeof(T), along = 512 / size, far = (32 << 10) / size, page = 4096, few = 2, gap = 256;
   auto const r = cast(o);
-  if (o.k * size <= page && r.few <= few && (r.large_row - o.k) * size <= gap)
-    return 0;                                                                  // rows that are read as streams
+  bool const are_streams = o.k * size <= page && r.few <= few && (r.large_row - o.k) * size <= gap;
+  if (are_streams) return 0;
   if (follows_rows(caches) || r.rows * o.k * size <= caches.l3 / 4) return 0;  // what others may leave of L3
   std::int64_t const of_tile = r.few == 1 ? kernel.dot_rows_from_memory : kernel.dot_rows;
   std::int64_t const rows = std::max(of_tile, far / o.k);  // of short ones some tiles' rows

@@ -72,11 +72,11 @@ auto few_dots(microkernel<T> const& kernel, std::int64_t m, std::int64_t n) {
                               : nullptr;
 }
 
-/// Whether this thread's last product of this kind that asked read the same operand.
+/// Whether this thread gave the same address the last time it asked.
 bool is_read_again(void const* large);
 
-/// Makes the products of w, whose A stays where it is read again and as large as L2, but for a half: smaller ones come
-/// as soon as streams, larger ones later. Measured on a Zen 4.
+/// The dot products of w. Of an A of half of L2's size to one and a half, which this thread read the last time, too,
+/// most is still there: its rows come sooner one below the other than as streams. Measured on a Zen 4.
 template <class T>
 void multiply_rows_of(microkernel<T> const& kernel, dot_work<T>& w, std::int64_t rows, std::int64_t cols) {
   auto const& caches = host_caches();

@@ -89,8 +89,8 @@ struct tiling {
   bool asks_for_a = true;        ///< the last tile of a row of tiles asks for A's rows of the next
   bool asks_for_b = false;       ///< what the next block packs of B is asked for while this one is used
   bool asks_for_next_c = false;  ///< a tile asks for the C of the next one, not for that which is c_ahead
-  bool has_streams = false;      ///< each row of a tile is in a stretch of A's rows of its own, or of the rows of B
-                                 ///< that pass at a time (by_rows) in one of the terms
+  bool has_streams = false;      ///< each row of a tile is in a stretch of A's rows of its own, or with by_rows each
+                                 ///< row of B that passes at a time in a stretch of B's
   std::int64_t dot_cols = 0;     ///< of the last columns of C, which are dot products along A's rows
 };
 

@@ -308,9 +308,9 @@ bool is_copied_sooner(cache_sizes const& caches, microkernel<T> const& kernel, o
   return has_small_l2(caches) && kernel.has_low_tiles() && o.m > streamed_rows && o.k * o.n * size > caches.l3;
 }
 
-/// Whether rows of B beside one row of C lie nearly together and end before the hardware has looked far ahead along
-/// them: of terms from as many stretches each stretch is one stream. Measured on a Zen 4, where beside two rows it
-/// gains nothing.
+/// Whether rows of a B of up to L3, beside one row of C, lie nearly together and end before the hardware has looked far
+/// ahead along them: of terms from as many stretches each stretch is one stream. Measured on a Zen 4, where it gains
+/// nothing beside two rows, nor where the next rows are asked for from beyond L3.
 template <class T>
 bool are_streams_of_b(cache_sizes const& caches, operands<T> const& o) {
   constexpr std::int64_t size = sizeof(T), longest = 8192, gap = 256;  // bytes
@@ -355,10 +355,7 @@ tiling skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<
   }
   t.mc = o.m, t.nc = o.n;
   t.b_is_near = is_like_zen4(caches) && o.k * o.n * size <= caches.l3 / 4;
-  t.b_ahead = t.has_streams                      ? 0
-              : streams_rows(o)                  ? ahead_of_rows(caches, kernel, o)
-              : o.k * o.n * size > caches.l2 / 2 ? ahead / size
-                                                 : 0;
+  t.b_ahead = streams_rows(o) ? ahead_of_rows(caches, kernel, o) : o.k * o.n * size > caches.l2 / 2 ? ahead / size : 0;
   return t;
 }
 
