@@ -325,28 +325,39 @@ struct block {
   }
 };
 
-/// One or two whole rows of C, as far as k has whole panels for them; returns where the terms that are left begin.
+/// One or two whole rows of C, some terms at a time: those that follow each other, or each from a stretch of them,
+/// whose rows of B are then one stream.
 template <class T>
-std::int64_t multiply_rows(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, span_of rows,
-                           span_of cols, span_of terms) {
-  constexpr std::int64_t terms_at_once = microkernel<T>::most_terms;
-  auto const update = kernel.update_along.back();
+void multiply_rows(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, span_of rows, span_of cols,
+                   span_of terms) {
   far_tile_work<T> w;
-  w.a = o.a + rows.first * o.a_row + terms.first * o.a_col, w.a_row = o.a_row, w.a_col = o.a_col;
-  w.b = o.b + terms.first * o.b_row + cols.first, w.b_row = o.b_row, w.b_ahead = t.b_ahead;
+  w.a = o.a + rows.first * o.a_row + terms.first * o.a_col, w.a_row = o.a_row;
+  w.b = o.b + terms.first * o.b_row + cols.first, w.b_ahead = t.b_ahead;
   w.alpha = o.alpha, w.beta = o.beta;
   w.c = o.c + rows.first * o.ldc + cols.first, w.ldc = o.ldc;
   w.cols = cols.size();
-  // Terms that follow each other, or each from a stretch of them, whose rows of B are then one stream.
-  std::int64_t const times = terms.size() / terms_at_once;
-  std::int64_t const apart = t.has_streams ? times : 1, next = t.has_streams ? 1 : terms_at_once;
-  w.a_col *= apart, w.b_row *= apart;
-  for (std::int64_t i = 0; i < times; ++i) {
-    update(w, rows.size(), t.b_ahead != 0);
-    w.a += next * o.a_col, w.b += next * o.b_row;
-    w.beta = 1;
+  auto const pass = [&](update_function<T> update, std::int64_t times, std::int64_t apart, std::int64_t next) {
+    w.a_col = apart * o.a_col, w.b_row = apart * o.b_row;
+    for (std::int64_t i = 0; i < times; ++i) {
+      update(w, rows.size(), t.b_ahead != 0);
+      w.a += next * o.a_col, w.b += next * o.b_row;
+      w.beta = 1;
+    }
+  };
+  constexpr std::int64_t most = microkernel<T>::most_terms;
+  auto const update = t.kc > most ? kernel.update_few_rows : kernel.update_along.back();
+  std::int64_t const times = terms.size() / t.kc;
+  if (t.has_streams) {
+    pass(update, times, times, 1);
+    w.a += (t.kc - 1) * w.a_col, w.b += (t.kc - 1) * w.b_row;
+  } else {
+    pass(update, times, 1, t.kc);
   }
-  return terms.first + times * terms_at_once;
+  std::int64_t left = terms.size() - times * t.kc;
+  for (std::int64_t now; left > 0; left -= now) {
+    now = std::min(left, most);
+    pass(kernel.update_along[static_cast<std::size_t>(now - 1)], 1, 1, now);
+  }
 }
 
 /// All rows of C, panel by panel.
@@ -418,8 +429,11 @@ template <class T>
 void multiply_panels(microkernel<T> const& kernel, operands<T> const& o, tiling const& t, span_of rows, span_of cols,
                      span_of terms, T* packed_a, T* packed_b) {
   if (t.all_rows) return multiply_all_rows(kernel, o, t, cols, terms);
-  auto const first = t.by_rows && rows.size() > 0 ? multiply_rows(kernel, o, t, rows, cols, terms) : terms.first;
-  for (std::int64_t p0 = first; p0 < terms.last; p0 += t.kc) {
+  if (t.by_rows) {
+    if (rows.size() > 0) multiply_rows(kernel, o, t, rows, cols, terms);
+    return;
+  }
+  for (std::int64_t p0 = terms.first; p0 < terms.last; p0 += t.kc) {
     std::int64_t const kb = std::min(t.kc, terms.last - p0);
     T const beta = p0 == terms.first ? o.beta : T(1);
     for (std::int64_t i0 = rows.first; i0 < rows.last; i0 += t.mc) {

@@ -79,7 +79,7 @@ struct tiling {
   bool in_place = false;    ///< all operands stay near: one block, nothing asked for, and of it none copied
                             ///< (cpu/tiles.hpp), or with pack_b the columns of B that a tile reads, one after the other
   bool all_rows = false;    ///< a tile has all rows of C, and some columns, or all, of a B that is read where it lies
-  bool by_rows = false;     ///< one row or two of C are passed over whole, most_few_terms at a time
+  bool by_rows = false;     ///< one row or two of C are passed over whole, a panel at a time
   bool asks_for_c = false;  ///< tiles ask for C, which lies beyond L2
   std::int64_t c_ahead = 0;  ///< columns from a tile to the one whose C is asked for while it works
   bool streaming = false;    ///< C goes past the caches

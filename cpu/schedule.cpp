@@ -341,8 +341,15 @@ tiling skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<
   std::int64_t const ahead = are_long || zen5 ? 256 : 512;                    // bytes
   // Panels of equal length, so that threads that share k have equal shares.
   t.by_rows = streams_rows(o) && o.k >= kernel.most_terms;
-  t.kc = streams_rows(o) ? std::min<std::int64_t>(o.k, kernel.most_terms) : split(o.k, stretch, 8);
   t.has_streams = t.by_rows && are_streams_of_b(caches, o);
+  if (streams_rows(o))
+    t.b_ahead = ahead_of_rows(caches, kernel, o);
+  else if (o.k * o.n * size > caches.l2 / 2)
+    t.b_ahead = ahead / size;
+  // Beside streams, and rows that are asked for, more than eight terms at a time gain nothing.
+  bool const are_more = !t.has_streams && t.b_ahead == 0 && o.k >= kernel.terms_of_few_rows;
+  std::int64_t const terms_at_once = are_more ? kernel.terms_of_few_rows : kernel.most_terms;
+  t.kc = streams_rows(o) ? std::min(o.k, terms_at_once) : split(o.k, stretch, 8);
   // Beside such short panels threads that shared k would write C's size of sums for each: shares of some panels leave
   // fewer, if they are made apart always.
   // Beside one row or two of C threads take whole rows, if there are enough for it to pay.
@@ -355,7 +362,6 @@ tiling skinny(cache_sizes const& caches, microkernel<T> const& kernel, operands<
   }
   t.mc = o.m, t.nc = o.n;
   t.b_is_near = is_like_zen4(caches) && o.k * o.n * size <= caches.l3 / 4;
-  t.b_ahead = streams_rows(o) ? ahead_of_rows(caches, kernel, o) : o.k * o.n * size > caches.l2 / 2 ? ahead / size : 0;
   return t;
 }
 

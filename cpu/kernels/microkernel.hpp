@@ -159,6 +159,9 @@ struct microkernel {
   static constexpr int most_terms = 8;
   std::array<int, most_terms> vectors_down = {};
   std::array<update_function<T>, most_terms> update_along = {}, update_down = {};
+  /// The same of as many terms as registers hold beside a row of C or two, which are then passed over less often.
+  int terms_of_few_rows = 0;
+  update_function<T> update_few_rows = nullptr;
   /// C (rows x cols) = alpha S^T + beta C, S (cols x rows) with `apart` elements from row to row, a multiple of a
   /// vector's, which may all be read.
   void (*write_turned)(std::int64_t rows, std::int64_t cols, T alpha, T const* sums, std::int64_t apart, T beta, T* c,

@@ -52,7 +52,7 @@ HWY_INLINE hn::Vec<D> updated(hn::Vec<D> const (&of_a)[P], hn::Vec<D> const (&of
 // The sums of one vector of R rows of C: a vector of B at a time, so that many rows of A have room in registers.
 template <class D, int R, int P, class LoadB>
 HWY_INLINE void sum_rows(hn::Vec<D> const (&of_a)[R][P], LoadB const& load_b, hn::Vec<D> (&sums)[R]) {
-  HWY_UNROLL(8)
+  HWY_UNROLL(12)
   for (int p = 0; p < P; ++p) {
     auto const of_b = load_b(p);
     HWY_UNROLL(8)
@@ -64,7 +64,7 @@ HWY_INLINE void sum_rows(hn::Vec<D> const (&of_a)[R][P], LoadB const& load_b, hn
 // sooner than those of several rows in turns.
 template <class D, int P, int V, class LoadB>
 HWY_INLINE void sum_vectors(hn::Vec<D> const (&of_a)[P], LoadB const& load_b, hn::Vec<D> (&sums)[V]) {
-  HWY_UNROLL(8)
+  HWY_UNROLL(12)
   for (int p = 0; p < P; ++p) {
     HWY_UNROLL(4)
     for (int v = 0; v < V; ++v)
@@ -108,10 +108,11 @@ HWY_INLINE bool is_just_behind(T const* c, T const* b, int elements) {
 
 // Rows of a C that is read, and vectors of each, that go together beside P terms of A in registers.
 template <int P>
-constexpr int rows_beside = has_mask_registers ? (P <= 2 ? 4 : 3)
-                            : P == 1           ? 4
-                            : P == 2           ? 3
-                                               : 2;
+constexpr int rows_beside = P > 8                ? 2
+                            : has_mask_registers ? (P <= 2 ? 4 : 3)
+                            : P == 1             ? 4
+                            : P == 2             ? 3
+                                                 : 2;
 template <int P>
 constexpr int vectors_beside = P <= 6 && has_mask_registers ? 2 : 1;
 
@@ -135,7 +136,7 @@ HWY_INLINE void update_rows(tile_work<T> const& w, T const* HWY_RESTRICT a, T* H
   hn::Vec<D> of_a[R][P];
   HWY_UNROLL(8)
   for (int r = 0; r < R; ++r) {
-    HWY_UNROLL(8)
+    HWY_UNROLL(12)
     for (int p = 0; p < P; ++p) of_a[r][p] = hn::Set(d, a[r * w.a_row + p * w.a_col]);
   }
   std::int64_t j = 0;
@@ -154,7 +155,7 @@ HWY_INLINE void update_rows(tile_work<T> const& w, T const* HWY_RESTRICT a, T* H
       if constexpr (R > 1) {
         HWY_UNROLL(4)
         for (int v = 0; v < V; ++v) {
-          HWY_UNROLL(8)
+          HWY_UNROLL(12)
           for (int p = 0; p < P; ++p) of_bs[v][p] = in_register(load_b(p, v));
         }
       }
@@ -283,7 +284,8 @@ constexpr int rows_at_a_time = P <= 2                ? 8
                                : P <= 4              ? 4
                                : !has_mask_registers ? 2
                                : P <= 6              ? 4
-                                                     : 3;
+                               : P <= 8              ? 3
+                                                     : 2;
 
 // The same of a C that is not read: few rows keep their stores, which are a stretch of each, together.
 template <int P>
@@ -622,6 +624,9 @@ constexpr void fill_updates(microkernel<T>& k) {
     k.update_along[P - 1] = update_along<T, P>;
     k.update_down[P - 1] = update_down<T, P>, k.vectors_down[P - 1] = vectors_down<P>;
     fill_updates<T, P + 1>(k);
+  } else {
+    constexpr int many = has_mask_registers ? 12 : microkernel<T>::most_terms;
+    k.terms_of_few_rows = many, k.update_few_rows = update_along<T, many>;
   }
 }
 

@@ -30,6 +30,7 @@ namespace {
 
 using tandem::dtype;
 using tandem::problem;
+using tandem::tests::all_along_rows;
 using tandem::tests::for_each_microkernel;
 using tandem::tests::guarded;
 using tandem::tests::sequence;
@@ -492,13 +493,15 @@ TEST_CASE("rows of C have the same bits where they lie just behind B, modulo a p
     std::size_t room = memory.size() * sizeof(T);
     REQUIRE(std::align(4096, 30 * 4096, first, room) != nullptr);
     T* const b = static_cast<T*>(first);
-    auto const numbers = normal_numbers<T>(8 * longest), a = normal_numbers<T>(3 * 8);
+    std::int64_t const most_terms = kernel.terms_of_few_rows;
+    auto const numbers = normal_numbers<T>(most_terms * longest), a = normal_numbers<T>(3 * most_terms);
     std::ranges::copy(numbers, b);
-    for (std::int64_t k = 1; k <= kernel.most_terms; ++k)
+    for (auto const& along : all_along_rows(kernel))
       for (std::int64_t const rows : {1, 3})
         for (std::int64_t const n :
              std::initializer_list<std::int64_t>{17, 4 * kernel.lanes, 12 * kernel.lanes - 1, longest})
           for (T const beta : {T(0), T(0.5)}) {
+            auto const k = along.terms;
             INFO(rows, "x", n, "x", k, ", beta ", beta);
             auto const update = [&](std::int64_t behind) {
               T* const c = b + 10 * page + behind;
@@ -508,7 +511,7 @@ TEST_CASE("rows of C have the same bits where they lie just behind B, modulo a p
               w.a = a.data(), w.a_row = k, w.a_col = 1;
               w.b = b, w.b_row = n;
               w.c = c, w.ldc = n, w.cols = n;
-              kernel.update_along[static_cast<std::size_t>(k - 1)](w, rows, false);
+              along.update(w, rows, false);
               return std::vector<T>(c - least, c + rows * n + least);
             };
             auto const far = update(page / 2);

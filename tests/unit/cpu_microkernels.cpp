@@ -20,6 +20,7 @@
 namespace {
 
 using tandem::cpu::microkernel;
+using tandem::tests::all_along_rows;
 using tandem::tests::for_each_microkernel;
 using tandem::tests::guarded;
 
@@ -467,13 +468,15 @@ TEST_CASE("down a column whose elements lie together: rows of A are turned, whet
 
 TEST_CASE("along C's rows: every number of terms and of rows, stored in the caches and, in whole lines, past them") {
   for_each_microkernel([]<class T>(microkernel<T> const& kernel) {
-    constexpr std::int64_t most_rows = 9, most_cols = 100, most_terms = microkernel<T>::most_terms;
+    constexpr std::int64_t most_rows = 9, most_cols = 100;
+    std::int64_t const most_terms = kernel.terms_of_few_rows;
     constexpr std::int64_t line = 64 / sizeof(T), c_row = (most_cols / line + 2) * line;
     operand<T> a(most_rows * (most_terms + 2) + most_rows * most_terms), b(most_terms * (most_cols + 3));
     checked_c<T> c(most_rows * c_row + line);
-    for (std::int64_t k = 1; k <= most_terms; ++k)
+    for (auto const& along : all_along_rows(kernel))
       for (std::int64_t rows = 1; rows <= most_rows; ++rows)
         for (std::int64_t const cols : {std::int64_t{1}, line - 1, line, 4 * line, 5 * line + 1, most_cols}) {
+          auto const k = along.terms;
           bool const trans_a = rows % 2 == 0;
           INFO(rows, " x ", cols, " x ", k, " ", trans_a);
           auto const sums = sums_of_terms(a, b, rows, cols, k, trans_a);
@@ -490,7 +493,7 @@ TEST_CASE("along C's rows: every number of terms and of rows, stored in the cach
                 w.streaming = streaming;
                 w.alpha = static_cast<T>(s.alpha), w.beta = static_cast<T>(s.beta);
                 w.c = to, w.ldc = c_row, w.cols = cols;
-                kernel.update_along[static_cast<std::size_t>(k - 1)](w, rows, false);
+                along.update(w, rows, false);
               };
               CHECK(c.errors({rows, cols, c_row, 1}, sums, s, multiply, after) == 0);
               if (!streaming) CHECK(c.errors({rows, cols, c_row, 1}, sums, s, multiply) == 0);  // across lines
@@ -501,11 +504,13 @@ TEST_CASE("along C's rows: every number of terms and of rows, stored in the cach
 
 TEST_CASE("along rows of C that are nearly a multiple of a page apart, and those that are not") {
   for_each_microkernel([]<class T>(microkernel<T> const& kernel) {
-    constexpr std::int64_t rows = 9, cols = 100, most_terms = microkernel<T>::most_terms;
+    constexpr std::int64_t rows = 9, cols = 100;
+    std::int64_t const most_terms = kernel.terms_of_few_rows;
     constexpr std::int64_t page = 4096 / sizeof(T), line = 64 / sizeof(T);
     operand<T> a(rows * (most_terms + 2)), b(most_terms * (cols + 3));
     checked_c<T> c(rows * (page + 3 * line));
-    for (std::int64_t k = 1; k <= most_terms; ++k) {
+    for (auto const& along : all_along_rows(kernel)) {
+      auto const k = along.terms;
       auto const sums = sums_of_terms(a, b, rows, cols, k, false);
       for (std::int64_t const c_row : {page - line, page, page + 3, page + 2 * line, page / 2, page / 4 - 1})
         for (auto const& s : all_scalars) {
@@ -516,7 +521,7 @@ TEST_CASE("along rows of C that are nearly a multiple of a page apart, and those
             w.b = b.data(), w.b_row = b.ld();
             w.alpha = static_cast<T>(s.alpha), w.beta = static_cast<T>(s.beta);
             w.c = to, w.ldc = c_row, w.cols = cols;
-            kernel.update_along[static_cast<std::size_t>(k - 1)](w, rows, false);
+            along.update(w, rows, false);
           }) == 0);
         }
     }

@@ -790,7 +790,8 @@ TEST_CASE(
         return tandem::cpu::choose_tiling(caches, kernel, product<T>(m, wide, k));
       };
       CHECK(tiling(4096).by_rows);
-      CHECK(tiling(4096).panels_apart * tiling(4096).kc == 512);
+      CHECK(tiling(4096).kc == kernel.terms_of_few_rows);
+      CHECK(tiling(4096).panels_apart == tandem::cpu::ceil_div(512, tiling(4096).kc));
       CHECK(tiling(many).panels_apart > 1);
       CHECK(tiling(many - 1).panels_apart == 1);
       CHECK(tiling(4096, zen4).panels_apart == 1);
@@ -1140,6 +1141,21 @@ TEST_CASE("beside one row of C the rows of B that pass at a time are from stretc
     CHECK(tiling_of(1, longest, 4096).panels_apart * kernel.most_terms == 512);  // an eighth
     CHECK(tiling_of(1, longest, 1000).panels_apart * kernel.most_terms == 256);  // at least
     CHECK(tiling_of(1, longest + 1, 4000).panels_apart == 1);
+  });
+}
+
+TEST_CASE("beside one row of C or two as many terms pass at a time as registers hold, of streams and far rows eight") {
+  for_each_kernel([&]<class T>(tandem::cpu::microkernel<T> const& kernel) {
+    constexpr std::int64_t size = sizeof(T), longest = 8192 / size;
+    auto const at_once = [&](std::int64_t m, std::int64_t n, std::int64_t k) {
+      return tandem::cpu::choose_tiling(zen4, kernel, product<T>(m, n, k)).kc;
+    };
+    CHECK(kernel.terms_of_few_rows == (kernel.widest == 4 ? 12 : 8));
+    CHECK(at_once(1, longest + 1, 2000) == kernel.terms_of_few_rows);
+    CHECK(at_once(2, longest, 4000) == kernel.terms_of_few_rows);
+    CHECK(at_once(1, longest, 2000) == kernel.most_terms);
+    CHECK(at_once(1, 2 * longest, 4000) == kernel.most_terms);
+    CHECK(at_once(2, 2 * longest, 4000) == kernel.most_terms);
   });
 }
 
