@@ -95,13 +95,14 @@ std::int64_t dots_stretch(cache_sizes const& caches, microkernel<T> const& kerne
 }
 
 template <class T>
-std::int64_t dots_ahead(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o) {
+std::int64_t dots_ahead(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o, bool again) {
   constexpr std::int64_t size = sizeof(T), along = 512 / size, far = (32 << 10) / size, page = 4096, few = 2, gap = 256;
   auto const r = cast(o);
   bool const are_streams = o.k * size <= page && r.few <= few && (r.large_row - o.k) * size <= gap;
   if (are_streams) return 0;
-  if (follows_rows(caches) || r.rows * o.k * size <= caches.l3 / 4) return 0;  // what others may leave of L3
-  std::int64_t const of_tile = r.few == 1 ? kernel.dot_rows_from_memory : kernel.dot_rows;
+  std::int64_t const near = again ? caches.l3 / 2 : caches.l3 / 4;  // what others may leave of L3
+  if (follows_rows(caches) || r.rows * o.k * size <= near) return 0;
+  std::int64_t const of_tile = r.few == 1 ? kernel.dot_rows_of_column : kernel.dot_rows;
   std::int64_t const rows = std::max(of_tile, far / o.k);  // of short ones some tiles' rows
   return rows * dots_stretch(caches, kernel, o) * size <= caches.l2 / 2 ? rows * r.large_row : along;
 }
@@ -111,7 +112,8 @@ void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threa
   constexpr std::int64_t rows_of_tiles = 4;  // so many tiles of a piece have all their rows
   auto r = cast(o);
   auto const stretch = dots_stretch(host_caches(), kernel, o);
-  auto const ahead = dots_ahead(host_caches(), kernel, o);
+  bool const again = is_read_again(r.large);
+  auto const ahead = dots_ahead(host_caches(), kernel, o, again);
   auto const parts = static_cast<int>(std::min<std::int64_t>(choose_threads(o, r, threads), r.rows));
   // Many threads with many rows each have whole lines of C.
   constexpr std::int64_t line = 64 / sizeof(T), many_lines = 4;
@@ -144,18 +146,20 @@ void multiply_dots(microkernel<T> const& kernel, operands<T> const& o, int threa
       w.k = std::min(stretch, o.k - p);
       w.a = r.large + first * r.large_row + p, w.b = mine.small + p;
       w.beta = p == 0 ? o.beta : T(1);
-      if (is_few)
+      if (is_few) {
         few_dots(kernel, last - first, r.few)(w);
-      else
-        multiply_rows_of(kernel, w, last - first, r.few);
+        continue;
+      }
+      w.stays = again && stays_in_part(host_caches(), (last - first) * w.k * static_cast<std::int64_t>(sizeof(T)));
+      kernel.dots(w, last - first, r.few);
     }
   });
 }
 
 template std::int64_t dots_stretch(cache_sizes const&, microkernel<float> const&, operands<float> const&);
 template std::int64_t dots_stretch(cache_sizes const&, microkernel<double> const&, operands<double> const&);
-template std::int64_t dots_ahead(cache_sizes const&, microkernel<float> const&, operands<float> const&);
-template std::int64_t dots_ahead(cache_sizes const&, microkernel<double> const&, operands<double> const&);
+template std::int64_t dots_ahead(cache_sizes const&, microkernel<float> const&, operands<float> const&, bool);
+template std::int64_t dots_ahead(cache_sizes const&, microkernel<double> const&, operands<double> const&, bool);
 template bool suits_dots(microkernel<float> const&, operands<float> const&);
 template bool suits_dots(microkernel<double> const&, operands<double> const&);
 template void multiply_dots(microkernel<float> const&, operands<float> const&, int);

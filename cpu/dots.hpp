@@ -75,13 +75,17 @@ auto few_dots(microkernel<T> const& kernel, std::int64_t m, std::int64_t n) {
 /// Whether this thread gave the same address the last time it asked.
 bool is_read_again(void const* large);
 
-/// The dot products of w. Of an A of half of L2's size to one and a half, which this thread read the last time, too,
-/// most is still there: its rows come sooner one below the other than as streams. Measured on a Zen 4.
+/// Whether most of an A of so many bytes is still in L2 where it is read again: its rows come sooner one below the
+/// other than as streams. Measured on a Zen 4.
+inline bool stays_in_part(cache_sizes const& caches, std::int64_t bytes) {
+  return is_like_zen4(caches) && bytes > caches.l2 / 2 && bytes < caches.l2 / 2 * 3;
+}
+
+/// The dot products of w, of an A that is read whole.
 template <class T>
 void multiply_rows_of(microkernel<T> const& kernel, dot_work<T>& w, std::int64_t rows, std::int64_t cols) {
-  auto const& caches = host_caches();
   std::int64_t const bytes = rows * w.k * static_cast<std::int64_t>(sizeof(T));
-  w.stays = is_like_zen4(caches) && bytes > caches.l2 / 2 && bytes < caches.l2 / 2 * 3 && is_read_again(w.a);
+  w.stays = stays_in_part(host_caches(), bytes) && is_read_again(w.a);
   kernel.dots(w, rows, cols);
 }
 
@@ -101,14 +105,15 @@ std::int64_t dots_stretch(cache_sizes const& caches, microkernel<T> const& kerne
 
 /// How far ahead of what is read to ask for a large operand that lies beyond the caches, in elements; 0: not at all.
 /// Its rows begin where no hardware prefetcher looks, so the next ones are asked for while these are read, some tens of
-/// KiB ahead or a tile's, if L2 has room for them, and the processor gains by it.
+/// KiB ahead or a tile's, if L2 has room for them, and the processor gains by it. `again`: the thread read it the last
+/// time, too, so that half of L3 may still have it, not a quarter.
 template <class T>
-std::int64_t dots_ahead(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o);
+std::int64_t dots_ahead(cache_sizes const& caches, microkernel<T> const& kernel, operands<T> const& o, bool again);
 
 extern template std::int64_t dots_stretch(cache_sizes const&, microkernel<float> const&, operands<float> const&);
 extern template std::int64_t dots_stretch(cache_sizes const&, microkernel<double> const&, operands<double> const&);
-extern template std::int64_t dots_ahead(cache_sizes const&, microkernel<float> const&, operands<float> const&);
-extern template std::int64_t dots_ahead(cache_sizes const&, microkernel<double> const&, operands<double> const&);
+extern template std::int64_t dots_ahead(cache_sizes const&, microkernel<float> const&, operands<float> const&, bool);
+extern template std::int64_t dots_ahead(cache_sizes const&, microkernel<double> const&, operands<double> const&, bool);
 extern template bool suits_dots(microkernel<float> const&, operands<float> const&);
 extern template bool suits_dots(microkernel<double> const&, operands<double> const&);
 extern template void multiply_dots(microkernel<float> const&, operands<float> const&, int);

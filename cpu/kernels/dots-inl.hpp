@@ -161,7 +161,7 @@ HWY_NOINLINE void dot_rows(dot_work<T> const& w, T const* a, T const* b, T* c, s
 template <class T, int R, int J, bool asks>
 HWY_INLINE void dot_some_rows(dot_work<T> const& w, T const* a, T const* b, T* c, std::int64_t rows) {
   if constexpr (R > 1)
-    if (rows < R) return dot_some_rows<T, (R == 8 ? 4 : R - 1), J, asks>(w, a, b, c, rows);
+    if (rows < R) return dot_some_rows<T, R - 1, J, asks>(w, a, b, c, rows);
   dot_rows<T, R, J, asks>(w, a, b, c, rows);
 }
 
@@ -174,6 +174,13 @@ HWY_INLINE void dot_two_tiles(dot_work<T> const& w, T const* a, T const* b, T* c
   dot_some_rows<T, R, J, asks>(w, a + first * w.a_row, b, c + first * w.c_row, rows - first);
 }
 
+// Whether a row of A is so long that the hardware looks far ahead along it.
+template <class T>
+HWY_INLINE bool is_followed(dot_work<T> const& w) {
+  constexpr std::int64_t size = sizeof(T), longest = 8192;  // bytes
+  return w.k * size > longest;
+}
+
 // From one row of a tile to the next, and from one tile to the next, in rows.
 struct tile_rows {
   std::int64_t apart, next;
@@ -184,8 +191,8 @@ struct tile_rows {
 // stretches of A, each of which is then read as one stream. Rows that are asked for, or there, need none.
 template <class T, int R, bool asks>
 HWY_INLINE tile_rows rows_of_tiles(dot_work<T> const& w, std::int64_t tiles) {
-  constexpr std::int64_t size = sizeof(T), of_l1 = 32 << 10, shortest = 256, longest = 8192, gap = 256;  // bytes
-  bool const are_streams = !asks && !w.stays && R > 1 && tiles > 1 && w.k * size >= shortest && w.k * size <= longest &&
+  constexpr std::int64_t size = sizeof(T), of_l1 = 32 << 10, shortest = 256, gap = 256;  // bytes
+  bool const are_streams = !asks && !w.stays && R > 1 && tiles > 1 && w.k * size >= shortest && !is_followed(w) &&
                            (w.a_row - w.k) * size <= gap && tiles * R * w.k * size > of_l1;
   return are_streams ? tile_rows{tiles, 1} : tile_rows{1, R};
 }
@@ -224,8 +231,7 @@ HWY_NOINLINE void dot_rows(dot_work<T> const& w, T const* a, T const* b, T* c, s
   }
   if constexpr (R > 1) {
     std::int64_t const behind = tiles * (R - step.next);  // rows from here to the first that is left
-    if (rest_rows > 0)
-      dot_some_rows<T, (R == 8 ? 4 : R - 1), J, asks>(w, a + behind * w.a_row, b, c + behind * w.c_row, rest_rows);
+    if (rest_rows > 0) dot_some_rows<T, R - 1, J, asks>(w, a + behind * w.a_row, b, c + behind * w.c_row, rest_rows);
   }
 }
 
@@ -273,7 +279,7 @@ HWY_NOINLINE void few_dots(dot_work<T> const& w) {
 // Where registers are few, the sums of a tile, of which none waits for itself.
 constexpr int dot_sums = has_few_registers ? 12 : 0;
 
-// Rows of a tile of J columns; those that come from memory together stay so.
+// Rows of a tile of J columns; those that come together beside one column stay so.
 template <int R, int J>
 constexpr int rows_of_tile = R == 8 ? R : static_cast<int>(rows_of_dot_tile(R, dot_sums, J));
 
@@ -309,14 +315,17 @@ void dot_blocks(dot_work<T> const& w, std::int64_t rows, std::int64_t cols) {
     dot_columns<T, R, J, asks>(w, w.a + i * w.a_row, w.b, w.c + i * w.c_row, rows - i < step ? rows - i : step, cols);
 }
 
-// Long rows are read best by the largest tile; after short ones its fifth row would be added up by itself. From memory
-// eight come at a time where there is one column: more of their lines are on the way at once.
+// Long rows are read best by the largest tile; after short ones its fifth row would be added up by itself. Where there
+// is one column eight rows come at a time from memory, or if each is a stream: more of their lines are on the way at
+// once.
 template <class T, int R, int J>
 void dots(dot_work<T> const& w, std::int64_t rows, std::int64_t cols) {
   constexpr std::int64_t long_k = 512;
-  constexpr int many = microkernel<T>::dot_rows_from_memory;
-  if (w.a_ahead != 0)
-    return cols == 1 ? dot_blocks<T, many, 1, true>(w, rows, cols) : dot_blocks<T, R, J, true>(w, rows, cols);
+  constexpr int many = microkernel<T>::dot_rows_of_column;
+  bool const asks = w.a_ahead != 0;
+  if (cols == 1 && asks) return dot_blocks<T, many, 1, true>(w, rows, cols);
+  if (cols == 1 && is_followed(w)) return dot_blocks<T, many, 1, false>(w, rows, cols);
+  if (asks) return dot_blocks<T, R, J, true>(w, rows, cols);
   if (R > 4 && w.k < long_k && rows != R && rows != 2 * R) return dot_blocks<T, 4, J, false>(w, rows, cols);
   dot_blocks<T, R, J, false>(w, rows, cols);
 }

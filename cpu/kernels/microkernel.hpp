@@ -168,7 +168,7 @@ struct microkernel {
                        std::int64_t ldc) = nullptr;
   int dot_rows = 0, dot_cols = 0;  ///< of the tile that `dots` keeps in registers
   int dot_sums = 0;                ///< of a tile of fewer columns, but one, which has more rows; 0: it has not
-  static constexpr int dot_rows_from_memory = 8;  ///< of one column, if A is asked for
+  static constexpr int dot_rows_of_column = 8;  ///< of one column, if A's rows are long or asked for
   /// Lays an operand along k for them, or rows of a transposed B together for few terms: out[c * apart + r] = src[r *
   /// stride + c], `apart` a multiple of a vector's elements and no less than `rows`.
   void (*turn)(T const* src, std::int64_t stride, std::int64_t rows, std::int64_t cols, T* out,

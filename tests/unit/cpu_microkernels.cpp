@@ -410,6 +410,33 @@ TEST_CASE("dot products in tiles of any rows and columns, written along C's rows
   });
 }
 
+TEST_CASE("a column of dot products of rows longer than the hardware needs to follow them: any number of rows") {
+  for_each_microkernel([]<class T>(microkernel<T> const& kernel) {
+    constexpr std::int64_t k = 8192 / sizeof(T) + 1, most_rows = 25;
+    operand<T> a(most_rows * (k + 3)), b(k);
+    checked_c<T> c(most_rows * 2);
+    for (std::int64_t rows = 1; rows <= most_rows; ++rows) {
+      a.lay(rows, k, k + 3), b.lay(1, k, k);
+      auto const sums = sums_of(
+          rows, 1, k, [&](auto i, auto p) { return a.at(i, p); }, [&](auto p, auto) { return b.at(0, p); });
+      for (std::int64_t const apart : {1, 2})
+        for (auto const& s : all_scalars)
+          for (bool const asks : {false, true}) {
+            INFO(rows, " rows, ", apart, " apart, alpha ", s.alpha, ", beta ", s.beta, ", asks ", asks);
+            CHECK(c.errors({rows, 1, apart, 1}, sums, s, [&](T* to) {
+              tandem::cpu::dot_work<T> w;
+              w.k = k;
+              w.a = a.data(), w.a_row = a.ld(), w.a_ahead = asks ? 8 * a.ld() : 0;
+              w.b = b.data();
+              w.alpha = static_cast<T>(s.alpha), w.beta = static_cast<T>(s.beta);
+              w.c = to, w.c_row = apart;
+              kernel.dots(w, rows, 1);
+            }) == 0);
+          }
+    }
+  });
+}
+
 TEST_CASE("down C's rows: every number of terms, and every width up to the vectors that B has room for") {
   for_each_microkernel([]<class T>(microkernel<T> const& kernel) {
     constexpr std::int64_t most_rows = 33, most_cols = 64, most_terms = microkernel<T>::most_terms;

@@ -311,13 +311,17 @@ TEST_CASE("of an operand in memory the next rows are asked for while these are r
     CHECK(skinny(zen5).b_ahead == 256 / size);
     CHECK(skinny(zen5).kc == 512);
 
-    auto const column_of_c = [&](cache_sizes const& caches, std::int64_t m, std::int64_t n, std::int64_t k) {
-      return tandem::cpu::dots_ahead(caches, kernel, product<T>(m, n, k));
+    auto const column_of_c = [&](cache_sizes const& caches, std::int64_t m, std::int64_t n, std::int64_t k,
+                                 bool again = false) {
+      return tandem::cpu::dots_ahead(caches, kernel, product<T>(m, n, k), again);
     };
-    CHECK(column_of_c(small, 2048, 1, 4096 / size) == 0);  // A has a quarter of L3
+    CHECK(column_of_c(small, 512, 1, 16384 / size) == 0);  // A has a quarter of L3
+    CHECK(column_of_c(small, 513, 1, 16384 / size) != 0);
+    CHECK(column_of_c(small, 1024, 1, 16384 / size, true) == 0);  // half of it
+    CHECK(column_of_c(small, 1025, 1, 16384 / size, true) != 0);
     // Rows of a page at most are streams beside one column or two, and need not be asked for.
     constexpr std::int64_t longer = 4096 / size + 1;
-    CHECK(column_of_c(small, 2049, 1, longer) == kernel.dot_rows_from_memory * longer);
+    CHECK(column_of_c(small, 2049, 1, longer) == kernel.dot_rows_of_column * longer);
     CHECK(column_of_c(small, 2049, 2, longer) == (32 << 10) / size / longer * longer);
     CHECK(column_of_c(small, 2049, 1, 4096 / size) == 0);
     CHECK(column_of_c(small, 2049, 2, 4096 / size) == 0);
@@ -325,9 +329,9 @@ TEST_CASE("of an operand in memory the next rows are asked for while these are r
     CHECK(column_of_c(small, 100000, 2, 256 / size) == 0);
     auto apart = product<T>(100000, 1, 256 / size);
     apart.a_row += 256 / size + 1;
-    CHECK(tandem::cpu::dots_ahead(small, kernel, apart) == (32 << 10) / 256 * apart.a_row);
+    CHECK(tandem::cpu::dots_ahead(small, kernel, apart, false) == (32 << 10) / 256 * apart.a_row);
     CHECK(column_of_c(small, 513, 2, 65536 / size) == kernel.dot_rows * 65536 / size);
-    CHECK(column_of_c(small, 513, 1, 65536 / size) == kernel.dot_rows_from_memory * 65536 / size);
+    CHECK(column_of_c(small, 513, 1, 65536 / size) == kernel.dot_rows_of_column * 65536 / size);
     CHECK(column_of_c(small, 257, 1, 131072 / size) == 512 / size);
     CHECK(column_of_c(large, 100000, 1, 4096 / size) == 0);
     CHECK(column_of_c(zen5, 100000, 1, 4096 / size) == 0);
